@@ -1,0 +1,133 @@
+// A shard: one thread's event loop, with its timers, buffers, sockets and run queue.
+//
+// Everything that a shard owns is touched by its thread alone; other threads reach it through
+// schedule(), post() and stop(), which cost one wake-up a sleep, not one a message.
+#pragma once
+
+#include <sys/epoll.h>
+
+#include <array>
+#include <atomic>
+#include <bulkhead/runtime/buffer_pool.hpp>
+#include <bulkhead/runtime/clock.hpp>
+#include <bulkhead/runtime/timer_wheel.hpp>
+#include <bulkhead/runtime/transport.hpp>
+#include <bulkhead/runtime/unique_fd.hpp>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+namespace bulkhead::runtime {
+
+class shard;
+
+// Something to run once on a shard. Its owner queues it at most once at a time, so neither the
+// run queue nor the inbox ever allocates.
+class runnable {
+ public:
+  virtual void run(shard& on) noexcept = 0;
+
+ protected:
+  ~runnable() = default;
+
+ private:
+  friend class shard;
+  runnable* next_ = nullptr;
+};
+
+// A descriptor in the loop. The loop may still hold an event for it when it is given up, so it is
+// destroyed only after the batch: see shard::bury().
+class io_source {
+ public:
+  virtual ~io_source() = default;
+  // `events`: EPOLLIN, EPOLLOUT, EPOLLERR, EPOLLHUP, EPOLLRDHUP.
+  virtual void on_ready(std::uint32_t events) noexcept = 0;
+};
+
+class shard {
+ public:
+  // `index` is for names and logs. Throws std::system_error when the kernel gives no descriptor.
+  shard(unsigned index, const clock& time);
+  ~shard();
+  shard(const shard&) = delete;
+  shard& operator=(const shard&) = delete;
+
+  // The shard whose loop runs on this thread; null elsewhere.
+  [[nodiscard]] static shard* current() noexcept;
+  [[nodiscard]] unsigned index() const noexcept { return index_; }
+
+  // -- the loop ----------------------------------------------------------------------------------
+
+  // Runs until stop(), then drains the run queue and the inbox. Blocks the calling thread.
+  void run();
+  // One turn: inbox, sockets, timers, run queue, burials. `may_block`: sleep until there is
+  // something to do. For run() and for tests, whose thread it makes the shard's for that turn.
+  void turn(bool may_block);
+
+  // -- any thread ----------------------------------------------------------------------------------
+
+  void schedule(runnable& r) noexcept;
+  // Runs `f` on the shard, in order with other posts of the same thread. Allocates: for control,
+  // not for requests. An `f` that was posted after the loop ended is destroyed unrun.
+  void post(std::function<void()> f);
+  void stop() noexcept;
+  // Eventfd writes so far. Tests prove with it that a burst of messages costs one wake-up.
+  [[nodiscard]] std::uint64_t wake_ups() const noexcept;
+
+  // -- the shard's own thread ----------------------------------------------------------------------
+
+  [[nodiscard]] steady_time now() const noexcept { return now_; }  // as of this turn
+  [[nodiscard]] const clock& time() const noexcept { return time_; }
+  [[nodiscard]] timer_wheel& timers() noexcept { return timers_; }
+  [[nodiscard]] buffer_pool& buffers() noexcept { return buffers_; }
+
+  // Level-triggered. False (errno set) when the kernel refuses.
+  [[nodiscard]] bool watch(int fd, std::uint32_t events, io_source& source) noexcept;
+  void rewatch(int fd, std::uint32_t events, io_source& source) noexcept;
+  void unwatch(int fd) noexcept;  // not needed before close()
+
+  // Destroys `source` after the batch of events that is being handled.
+  void bury(std::unique_ptr<io_source> source);
+  // Calls release(object) after the batch: for objects whose lifetime is counted elsewhere.
+  void bury(void (*release)(void* object) noexcept, void* object);
+
+  // A transport over a connected, non-blocking stream socket. Events go to `events`, from the
+  // next turn on. Null (errno set) when the kernel refuses.
+  [[nodiscard]] transport_ptr adopt(unique_fd socket, transport_events& events);
+
+  // Where transports of this shard read into; valid until the next read.
+  [[nodiscard]] std::span<std::byte> receive_buffer() noexcept;
+
+ private:
+  struct inbox;  // what other threads touch, on its own cache lines
+  struct burial {
+    void (*release)(void*) noexcept;
+    void* object;
+  };
+  static constexpr int batch = 256;
+  static constexpr std::size_t receive_size = 64 * 1024;
+
+  [[nodiscard]] int sleep_limit() const noexcept;  // milliseconds for epoll_wait
+  void push_local(runnable& r) noexcept;
+  void take_inbox() noexcept;
+  void run_queue() noexcept;
+  void hold_burials() noexcept;
+
+  unsigned index_;
+  const clock& time_;
+  steady_time now_;
+  timer_wheel timers_;
+  buffer_pool buffers_;
+  unique_fd epoll_;
+  unique_fd wake_;
+  runnable* head_ = nullptr;
+  runnable* tail_ = nullptr;
+  std::vector<burial> graveyard_;
+  std::unique_ptr<std::byte[]> receive_buffer_;
+  std::array<epoll_event, batch> events_{};
+  std::unique_ptr<inbox> inbox_;
+};
+
+}  // namespace bulkhead::runtime
