@@ -5,6 +5,7 @@
 
 #include <bulkhead/runtime/endpoint.hpp>
 #include <bulkhead/tls/peer.hpp>
+
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -17,8 +18,18 @@ namespace bulkhead::http {
 class request_parser;
 
 // RFC 9110 section 9; `other` is a method that llhttp knows and we do not name.
-enum class method : std::uint8_t { get, head, post, put, delete_, connect, options, trace, patch,
-                                   other };
+enum class method : std::uint8_t {
+  get,
+  head,
+  post,
+  put,
+  delete_,
+  connect,
+  options,
+  trace,
+  patch,
+  other
+};
 
 [[nodiscard]] std::string_view to_string(method m) noexcept;
 
@@ -87,8 +98,8 @@ class request {
   bool keep_alive_ = true;
   std::string_view method_name_;
   std::string_view target_, path_, query_;  // in text_ or decoded_
-  std::string text_;     // target and field lines, one after the other
-  std::string decoded_;  // the path, when it had percent-escapes
+  std::string text_;                        // target and field lines, one after the other
+  std::string decoded_;                     // the path, when it had percent-escapes
   std::string body_;
   std::vector<line> fields_;
   std::vector<bound_param> params_;

@@ -5,6 +5,7 @@
 
 #include <bulkhead/http/limits.hpp>
 #include <bulkhead/http/request.hpp>
+
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -32,7 +33,8 @@ class request_parser {
 
   // Parses into `into`, which the caller resets before each request and keeps until it is
   // complete. Stops after the head of a request with a body (so that Expect can be answered and
-  // the body refused early) and after each complete request.
+  // the body refused early) and after each complete request. After a complete request that is not
+  // keep_alive() all bytes are consumed unread: a client may not send another one there.
   [[nodiscard]] step parse(std::string_view bytes, request& into);
 
   // A request line has begun and the request is not complete: the head deadline counts.

@@ -2,10 +2,12 @@
 #pragma once
 
 #include <bulkhead/http/body.hpp>
+
 #include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace bulkhead::http {
 
@@ -26,8 +28,8 @@ class response {
                                        std::string_view content_type);
   // `forever` is never copied and must outlive the program's last response.
   [[nodiscard]] static response of_static(std::string_view forever, std::string_view content_type);
-  // RFC 9457 problem details: {"type":"about:blank","title":...,"status":...,"detail":...}. `detail`
-  // is shown to the client: never put what() of an exception there. Empty: left out.
+  // RFC 9457 problem details: {"type":"about:blank","title":...,"status":...,"detail":...}.
+  // `detail` is shown to the client: never put what() of an exception there. Empty: left out.
   [[nodiscard]] static response problem(std::uint16_t status, std::string_view detail = {});
   [[nodiscard]] static response empty(std::uint16_t status) noexcept { return response(status); }
 
@@ -39,10 +41,8 @@ class response {
   // server owns (Content-Length, Transfer-Encoding, Connection, Date, Server) mark the response
   // as invalid: the client then gets a 500 and nothing of it (RFC 9110 section 5.5).
   response& field(std::string_view name, std::string_view value);
-  response& content_type(std::string_view literal) noexcept {
-    content_type_ = literal;
-    return *this;
-  }
+  // The same rule for a value holds here.
+  response& content_type(std::string_view literal) noexcept;
   response& content(body b) noexcept {
     body_ = std::move(b);
     return *this;
@@ -58,7 +58,10 @@ class response {
   [[nodiscard]] const body& content() const noexcept { return body_; }
   [[nodiscard]] body take_content() noexcept { return std::move(body_); }
   [[nodiscard]] std::string_view field_lines() const noexcept { return lines_; }
-  [[nodiscard]] bool valid() const noexcept { return !invalid_; }
+  // Also false for a status that cannot end an exchange: interim (1xx) or not of three digits.
+  [[nodiscard]] bool valid() const noexcept {
+    return !invalid_ && status_ >= 200 && status_ <= 599;
+  }
   [[nodiscard]] bool closes() const noexcept { return close_; }
 
  private:

@@ -1,10 +1,12 @@
 // Which route a method and path belong to: literal segments before ":param" before "*wild".
 //
-// Pure; built once, then read by any thread. Values are indices that the caller chose.
+// Pure; built once, then read by any thread. Values are indices that the caller chose. The most
+// specific path wins before the method is looked at, so one path is one resource with one Allow.
 #pragma once
 
 #include <bulkhead/http/request.hpp>
 #include <bulkhead/runtime/error.hpp>
+
 #include <cstddef>
 #include <memory>
 #include <string>
@@ -39,7 +41,8 @@ class route_table {
 
  private:
   struct node;
-  std::unique_ptr<node> root_;
+  struct tree;
+  std::unique_ptr<tree> tree_;
 };
 
 }  // namespace bulkhead::http

@@ -4,6 +4,7 @@
 #include <bulkhead/http/request.hpp>
 #include <bulkhead/http/response.hpp>
 #include <bulkhead/runtime/clock.hpp>
+
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -12,8 +13,8 @@ namespace bulkhead::http {
 
 // How a response is to be framed, as far as the request decides it.
 struct framing {
-  bool head_only = false;   // HEAD: the same head, no content (RFC 9110 section 9.3.2)
-  bool keep_alive = true;   // what the client asked for and the server grants
+  bool head_only = false;  // HEAD: the same head, no content (RFC 9110 section 9.3.2)
+  bool keep_alive = true;  // what the client asked for and the server grants
   unsigned minor_version = 1;
 };
 

@@ -17,8 +17,8 @@ class [[nodiscard]] task {
   struct promise_type {
     std::optional<T> value;
     std::exception_ptr thrown;
-    std::coroutine_handle<> awaiting;            // a coroutine that co_awaits this one, or
-    void (*on_done)(void*) noexcept = nullptr;   // what drives it from outside
+    std::coroutine_handle<> awaiting;           // a coroutine that co_awaits this one, or
+    void (*on_done)(void*) noexcept = nullptr;  // what drives it from outside
     void* driver = nullptr;
 
     task get_return_object() noexcept {

@@ -1,0 +1,111 @@
+#include <bulkhead/http/serializer.hpp>
+#include <bulkhead/http/status.hpp>
+
+#include <array>
+#include <charconv>
+
+namespace bulkhead::http {
+namespace {
+
+constexpr std::string_view days = "SunMonTueWedThuFriSat";
+constexpr std::string_view months = "JanFebMarAprMayJunJulAugSepOctNovDec";
+
+void append_digits(std::string& out, unsigned value, int width) {
+  std::array<char, 4> text{};
+  for (int i = width; i-- > 0; value /= 10) {
+    text[static_cast<std::size_t>(i)] = static_cast<char>('0' + value % 10);
+  }
+  out.append(text.data(), static_cast<std::size_t>(width));
+}
+
+// IMF-fixdate, RFC 9110 section 5.6.7. Without strftime: its names depend on the locale.
+void append_date(std::string& out, runtime::wall_time now) {
+  using namespace std::chrono;
+  const auto day = floor<std::chrono::days>(now);
+  const year_month_day date{day};
+  const hh_mm_ss time{floor<seconds>(now - day)};
+  out += http::days.substr(weekday{day}.c_encoding() * 3, 3);
+  out += ", ";
+  append_digits(out, static_cast<unsigned>(date.day()), 2);
+  out += ' ';
+  out += http::months.substr((static_cast<unsigned>(date.month()) - 1) * 3, 3);
+  out += ' ';
+  append_digits(out, static_cast<unsigned>(static_cast<int>(date.year())), 4);
+  out += ' ';
+  append_digits(out, static_cast<unsigned>(time.hours().count()), 2);
+  out += ':';
+  append_digits(out, static_cast<unsigned>(time.minutes().count()), 2);
+  out += ':';
+  append_digits(out, static_cast<unsigned>(time.seconds().count()), 2);
+  out += " GMT";
+}
+
+void append_status_line(std::string& out, std::uint16_t status) {
+  out += "HTTP/1.1 ";
+  append_digits(out, status, 3);
+  out += ' ';
+  out += reason_phrase(status);
+  out += "\r\n";
+}
+
+// RFC 9110 section 8.6. A 304 repeats the length that a 200 would have had, so it needs one.
+bool has_length(const response& r) noexcept {
+  const std::uint16_t s = r.status();
+  return s >= 200 && s != 204 && (s != 304 || r.content().size() != 0);
+}
+
+}  // namespace
+
+serializer::serializer(std::string server) : server_(std::move(server)) {}
+
+void serializer::refresh(runtime::wall_time now) {
+  const std::int64_t second =
+      std::chrono::floor<std::chrono::seconds>(now.time_since_epoch()).count();
+  if (second == second_) return;
+  second_ = second;
+  common_.clear();
+  if (!server_.empty()) common_.append("Server: ").append(server_).append("\r\n");
+  common_ += "Date: ";
+  append_date(common_, now);
+  common_ += "\r\n";
+  ok_.clear();
+  append_status_line(ok_, 200);
+  ok_ += common_;
+}
+
+void serializer::write_head(const response& r, const framing& f, runtime::wall_time now,
+                            std::string& out) {
+  refresh(now);
+  if (r.status() == 200) {
+    out += ok_;
+  } else {
+    append_status_line(out, r.status());
+    out += common_;
+  }
+  if (!r.content_type().empty()) {
+    out += "Content-Type: ";
+    out += r.content_type();
+    out += "\r\n";
+  }
+  out += r.field_lines();
+  if (has_length(r)) {
+    static constexpr std::string_view name = "Content-Length: ";
+    std::array<char, name.size() + 22> line;
+    name.copy(line.data(), name.size());
+    char* at =
+        std::to_chars(line.data() + name.size(), line.data() + line.size() - 2, r.content().size())
+            .ptr;
+    *at++ = '\r';
+    *at++ = '\n';
+    out.append(line.data(), static_cast<std::size_t>(at - line.data()));
+  }
+  if (!f.keep_alive || r.closes()) {
+    out += "Connection: close\r\n\r\n";
+  } else if (f.minor_version == 0) {
+    out += "Connection: keep-alive\r\n\r\n";
+  } else {
+    out += "\r\n";
+  }
+}
+
+}  // namespace bulkhead::http
