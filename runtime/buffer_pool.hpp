@@ -88,4 +88,8 @@ class buffer_pool {
   std::vector<std::unique_ptr<std::byte[]>> free_;
 };
 
+inline void block::release() noexcept {
+  if (data_ != nullptr) pool_->give_back(std::exchange(data_, nullptr));
+}
+
 }  // namespace bulkhead::runtime

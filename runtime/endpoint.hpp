@@ -1,9 +1,10 @@
 // An address to listen on or to name a peer by: IPv4, IPv6 or a Unix socket path.
 #pragma once
 
+#include <bulkhead/runtime/error.hpp>
+
 #include <sys/socket.h>
 
-#include <bulkhead/runtime/error.hpp>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -13,7 +14,7 @@ namespace bulkhead::runtime {
 // A peer's address as the kernel gave it, in 20 bytes. Formatted only on demand.
 struct peer_address {
   std::uint8_t bytes[16] = {};
-  std::uint16_t port = 0;  // host byte order
+  std::uint16_t port = 0;   // host byte order
   std::uint8_t family = 0;  // AF_INET, AF_INET6, AF_UNIX or 0 (unknown)
 
   [[nodiscard]] static peer_address from(const sockaddr* address) noexcept;

@@ -5,6 +5,8 @@
 #include <bulkhead/runtime/error.hpp>
 #include <bulkhead/runtime/shard.hpp>
 #include <bulkhead/runtime/unique_fd.hpp>
+
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <vector>
@@ -27,17 +29,18 @@ struct bound_endpoint {
 // What accept() met, by kind; written by the shard, readable anywhere.
 struct accept_counters {
   std::atomic<std::uint64_t> accepted{0};
-  std::atomic<std::uint64_t> aborted{0};      // the peer was gone before accept()
-  std::atomic<std::uint64_t> exhausted{0};    // EMFILE, ENFILE, ENOBUFS, ENOMEM: accepting pauses
-  std::atomic<std::uint64_t> failed{0};       // anything else; accepting goes on
+  std::atomic<std::uint64_t> aborted{0};    // the peer was gone before accept()
+  std::atomic<std::uint64_t> exhausted{0};  // EMFILE, ENFILE, ENOBUFS, ENOMEM: accepting pauses
+  std::atomic<std::uint64_t> failed{0};     // anything else; accepting goes on
 };
 
-// Accepts on one shard. TCP_NODELAY is set (inherited from the listening socket).
+// Accepts on one shard, from resume() on. TCP_NODELAY is set (inherited from the listening
+// socket). `accept` may pause the listener; to destroy it on the shard's thread, bury it.
 class listener final : public io_source {
  public:
   using on_accept = std::function<void(unique_fd socket, const peer_address& peer)>;
 
-  // How long accepting pauses after EMFILE or ENFILE.
+  // How long accepting pauses after EMFILE and its like, and after an error that would repeat.
   static constexpr milliseconds exhausted_pause{100};
 
   listener(shard& on, unique_fd socket, on_accept accept);
@@ -52,6 +55,7 @@ class listener final : public io_source {
 
  private:
   void accept_batch() noexcept;
+  void back_off(int why) noexcept;
 
   shard& shard_;
   unique_fd socket_;

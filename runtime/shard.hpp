@@ -4,15 +4,16 @@
 // schedule(), post() and stop(), which cost one wake-up a sleep, not one a message.
 #pragma once
 
-#include <sys/epoll.h>
-
-#include <array>
-#include <atomic>
 #include <bulkhead/runtime/buffer_pool.hpp>
 #include <bulkhead/runtime/clock.hpp>
 #include <bulkhead/runtime/timer_wheel.hpp>
 #include <bulkhead/runtime/transport.hpp>
 #include <bulkhead/runtime/unique_fd.hpp>
+
+#include <sys/epoll.h>
+
+#include <array>
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -23,18 +24,23 @@ namespace bulkhead::runtime {
 
 class shard;
 
+class runnable;
+
+// Where a shard chains what it is to run.
+class run_link {
+  friend class shard;
+  runnable* next_ = nullptr;
+};
+
 // Something to run once on a shard. Its owner queues it at most once at a time, so neither the
-// run queue nor the inbox ever allocates.
-class runnable {
+// run queue nor the inbox ever allocates; run() may queue it again, for the next turn, or destroy
+// it.
+class runnable : public run_link {
  public:
   virtual void run(shard& on) noexcept = 0;
 
  protected:
   ~runnable() = default;
-
- private:
-  friend class shard;
-  runnable* next_ = nullptr;
 };
 
 // A descriptor in the loop. The loop may still hold an event for it when it is given up, so it is
@@ -60,13 +66,16 @@ class shard {
 
   // -- the loop ----------------------------------------------------------------------------------
 
-  // Runs until stop(), then drains the run queue and the inbox. Blocks the calling thread.
+  // Runs until stop(), then drains the run queue and the inbox: not timers and sockets. Blocks the
+  // calling thread. What is scheduled after that stays queued and is never run.
   void run();
-  // One turn: inbox, sockets, timers, run queue, burials. `may_block`: sleep until there is
-  // something to do. For run() and for tests, whose thread it makes the shard's for that turn.
+  // One turn: inbox, sockets, timers, run queue (each once), burials. `may_block`: sleep until
+  // there is something to do. For run() and for tests, whose thread it makes the shard's for that
+  // turn.
   void turn(bool may_block);
 
-  // -- any thread ----------------------------------------------------------------------------------
+  // -- any thread
+  // ----------------------------------------------------------------------------------
 
   void schedule(runnable& r) noexcept;
   // Runs `f` on the shard, in order with other posts of the same thread. Allocates: for control,
@@ -76,7 +85,8 @@ class shard {
   // Eventfd writes so far. Tests prove with it that a burst of messages costs one wake-up.
   [[nodiscard]] std::uint64_t wake_ups() const noexcept;
 
-  // -- the shard's own thread ----------------------------------------------------------------------
+  // -- the shard's own thread
+  // ----------------------------------------------------------------------
 
   [[nodiscard]] steady_time now() const noexcept { return now_; }  // as of this turn
   [[nodiscard]] const clock& time() const noexcept { return time_; }
@@ -86,7 +96,9 @@ class shard {
   // Level-triggered. False (errno set) when the kernel refuses.
   [[nodiscard]] bool watch(int fd, std::uint32_t events, io_source& source) noexcept;
   void rewatch(int fd, std::uint32_t events, io_source& source) noexcept;
-  void unwatch(int fd) noexcept;  // not needed before close()
+  // Needed before close() when another descriptor, or a child process between fork() and exec(),
+  // may still hold the same socket: the kernel would go on reporting it.
+  void unwatch(int fd) noexcept;
 
   // Destroys `source` after the batch of events that is being handled.
   void bury(std::unique_ptr<io_source> source);
@@ -114,6 +126,8 @@ class shard {
   void take_inbox() noexcept;
   void run_queue() noexcept;
   void hold_burials() noexcept;
+  void drain() noexcept;
+  void wake() noexcept;
 
   unsigned index_;
   const clock& time_;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <bulkhead/runtime/shard.hpp>
+
 #include <coroutine>
 #include <stdexcept>
 

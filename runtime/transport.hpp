@@ -5,6 +5,7 @@
 #pragma once
 
 #include <bulkhead/runtime/buffer_pool.hpp>
+
 #include <cstddef>
 #include <memory>
 #include <span>
@@ -22,7 +23,8 @@ class transport_events {
  public:
   // The bytes live in the shard's own buffer and only until this returns: consume or copy.
   virtual void on_received(std::span<const std::byte> bytes) noexcept = 0;
-  // Nothing more will arrive. After `reset`, nothing can be sent either.
+  // Nothing more will arrive. After `reset`, nothing can be sent either, and an on_sent() that was
+  // due does not come. Each is said at most once; a reset may follow a fin.
   virtual void on_receive_end(receive_end how) noexcept = 0;
   // All bytes of the block given to send() are with the kernel. Only called when send() answered
   // `false`.
@@ -45,7 +47,8 @@ class transport {
   // Finishes our direction (FIN) after what was sent; receiving goes on.
   virtual void shutdown_send() noexcept = 0;
   // Closes and gives the object up: no event follows, and the pointer must not be used again.
-  // `abort` discards unsent bytes and resets the connection.
+  // `abort` discards unsent bytes and resets the connection; so does a block whose on_sent() is
+  // still to come, because a clean end after lost bytes would be a false one.
   virtual void dispose(bool abort) noexcept = 0;
 
  protected:

@@ -1,0 +1,2 @@
+#include <doctest/doctest.h>
+#include <bulkhead/runtime/timer_wheel.hpp>
