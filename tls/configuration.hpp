@@ -8,6 +8,7 @@
 #include <bulkhead/runtime/error.hpp>
 #include <bulkhead/tls/options.hpp>
 #include <bulkhead/tls/ticket_keys.hpp>
+
 #include <cstdint>
 #include <memory>
 #include <string>

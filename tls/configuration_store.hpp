@@ -8,6 +8,7 @@
 #include <bulkhead/runtime/error.hpp>
 #include <bulkhead/runtime/timer_wheel.hpp>
 #include <bulkhead/tls/configuration.hpp>
+
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -40,6 +41,8 @@ class configuration_store {
 
   [[nodiscard]] std::uint64_t rotations() const noexcept;
   [[nodiscard]] std::uint64_t failed_reloads() const noexcept;
+  // Why the last reload kept the last good configuration; empty once one succeeded.
+  [[nodiscard]] const std::string& last_failure() const noexcept;
   [[nodiscard]] const std::shared_ptr<ticket_key_ring>& keys() const noexcept;
 
  private:

@@ -31,7 +31,7 @@ struct options {
   version min_version = version::tls1_2;
   version max_version = version::tls1_3;
   client_auth clients = client_auth::none;
-  std::string client_ca;  // PEM file; needed unless clients is none
+  std::string client_ca;                         // PEM file; needed unless clients is none
   std::vector<std::string> alpn = {"http/1.1"};  // in order of preference, RFC 7301
 
   // -- performance ------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ namespace bulkhead::tls {
 
 // A verified client certificate (mTLS). Handlers get it as request.client().
 struct client_identity {
-  std::string subject;                 // RFC 2253 form: "CN=alice,O=Example"
+  std::string subject;  // RFC 2253 form: "CN=alice,O=Example"
   std::string issuer;
   std::string serial;                  // hexadecimal, upper case
   std::string sha256;                  // fingerprint of the DER certificate, lower-case hexadecimal
@@ -19,9 +19,9 @@ struct client_identity {
 
 // For logs and introspection.
 struct session_facts {
-  std::string protocol;  // "TLSv1.3"
-  std::string cipher;    // "TLS_AES_128_GCM_SHA256"
-  std::string group;     // "X25519"
+  std::string protocol;     // "TLSv1.3"
+  std::string cipher;       // "TLS_AES_128_GCM_SHA256"
+  std::string group;        // "X25519"
   std::string server_name;  // SNI as the client sent it; empty without
   std::string alpn;
   bool resumed = false;

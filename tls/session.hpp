@@ -8,6 +8,7 @@
 #include <bulkhead/runtime/buffer_pool.hpp>
 #include <bulkhead/tls/configuration.hpp>
 #include <bulkhead/tls/peer.hpp>
+
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -36,7 +37,7 @@ class session {
     status state = status::more;
   };
 
-  // -- receiving -----------------------------------------------------------------------------------
+  // -- receiving ---------------------------------------------------------------------------------
 
   // Gives ciphertext, in any split. The span must stay valid until end_feed(). Partial records
   // never reach OpenSSL: what is incomplete is kept here (at most one record), exactly sized.
@@ -63,16 +64,16 @@ class session {
   // Appends close_notify, once. Nothing can be written after it.
   void close(runtime::block& out);
 
-  // -- facts -----------------------------------------------------------------------------------------
+  // -- facts -------------------------------------------------------------------------------------
 
-  [[nodiscard]] bool established() const noexcept;  // the handshake is complete
+  [[nodiscard]] bool established() const noexcept;            // the handshake is complete
   [[nodiscard]] const std::string& failure() const noexcept;  // after status::failed, for the log
   [[nodiscard]] std::string alpn() const;
   [[nodiscard]] session_facts facts() const;
   // The verified client certificate; null without one. Shared with the requests of the session.
   [[nodiscard]] const std::shared_ptr<const client_identity>& client() const noexcept;
 
-  // -- private configuration: this session's only, before the handshake ----------------------------
+  // -- private configuration: this session's only, before the handshake --------------------------
 
   void restrict_versions(version min, version max);
   void require_client(client_auth mode);

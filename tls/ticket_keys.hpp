@@ -3,9 +3,9 @@
 // Shared by all shards and all configurations on purpose; any thread. RFC 5077 section 4.
 #pragma once
 
-#include <array>
-#include <atomic>
 #include <bulkhead/runtime/clock.hpp>
+
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <mutex>
