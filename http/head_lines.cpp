@@ -50,6 +50,19 @@ bool head_lines::charge(std::uint32_t bytes) noexcept {
   return section_ <= max_section_ + empty_line;
 }
 
+// A request line has single spaces (RFC 9112 section 3); llhttp takes any number.
+const char* head_lines::double_space(const char* p, const char* end,
+                                     const char* begin) const noexcept {
+  while (p != end) {
+    const auto* space =
+        static_cast<const char*>(std::memchr(p, ' ', static_cast<std::size_t>(end - p)));
+    if (space == nullptr) break;
+    if (before(space, begin, 1) == ' ') return space;
+    p = space + 1;
+  }
+  return nullptr;
+}
+
 head_lines::found head_lines::scan(const char* begin, const char* end) noexcept {
   const char* p = begin;
   while (p != end) {
@@ -63,8 +76,12 @@ head_lines::found head_lines::scan(const char* begin, const char* end) noexcept 
     const std::uint32_t budget =
         (in_fields_ ? max_section_ + empty_line : max_line_ + line_frame) - count;
     const std::size_t available = static_cast<std::size_t>(end - p);
-    const auto* lf =
-        static_cast<const char*>(std::memchr(p, '\n', std::min<std::size_t>(available, budget)));
+    const std::size_t size = std::min<std::size_t>(available, budget);
+    const auto* lf = static_cast<const char*>(std::memchr(p, '\n', size));
+    if (!in_fields_) {
+      const char* twice = double_space(p, lf != nullptr ? lf : p + size, begin);
+      if (twice != nullptr) return {twice, verdict::refused, 400, "more than one space"};
+    }
     if (lf == nullptr) {
       if (available > budget) {
         return in_fields_ ? found{p + budget, verdict::refused, 431, "field section too large"}

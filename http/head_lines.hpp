@@ -44,6 +44,9 @@ class head_lines {
   [[nodiscard]] std::uint32_t request_line_bytes() const noexcept { return line_; }
 
  private:
+  [[nodiscard]] const char* double_space(const char* p, const char* end,
+                                         const char* begin) const noexcept;
+
   std::uint64_t recent_ = 0;  // the last 8 bytes, the latest lowest
   std::uint32_t max_line_, max_section_, max_fields_;
   std::uint32_t line_ = 0;     // bytes of the request line so far

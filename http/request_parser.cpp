@@ -73,6 +73,7 @@ int request_parser::state::finish_chunk_line(const char* end) noexcept {
 void request_parser::state::explain(int error_number, const char* where, const piece& in,
                                     std::uint32_t line_before, const char* end) noexcept {
   if (status != 0) return;
+  if (at == stage::body && (flags & F_CHUNKED) != 0 && !count_chunk_line(where)) return;
   fail(400, reason != nullptr ? reason : "invalid request");
   if (error_number == HPE_INVALID_METHOD && where != end &&
       (token_chars(*where) || (*where == ' ' && lines.before(where, in.begin, 1) != '\0'))) {
@@ -80,11 +81,10 @@ void request_parser::state::explain(int error_number, const char* where, const p
   }
   if (error_number == HPE_INVALID_URL) {
     // The same answer as when the target had come in pieces: see on_url().
-    const auto target_at = static_cast<std::uint32_t>(name_of_method().size() + 1);
-    const auto here = line_before + static_cast<std::uint32_t>(where - in.begin);
-    const bool spaced =
-        line_before <= target_at && here > target_at && in.begin[target_at - line_before] == ' ';
-    if (!spaced && here - target_at > lines.request_line_limit()) fail(414, "target too long");
+    const std::size_t here = line_before + static_cast<std::size_t>(where - in.begin);
+    if (here - (name_of_method().size() + 1) > lines.request_line_limit()) {
+      fail(414, "target too long");
+    }
   }
 }
 

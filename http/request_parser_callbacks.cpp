@@ -45,9 +45,6 @@ int request_parser::state::on_method_complete(llhttp_t* p) {
 int request_parser::state::on_url(llhttp_t* p, const char* at, std::size_t size) {
   state& s = of(p);
   request& r = s.into();
-  if (r.text_.empty() && s.lines.before(at, s.current().begin, 2) == ' ') {
-    return s.fail(400, "more than one space before the target");
-  }
   if (r.text_.size() + size > s.lines.request_line_limit()) return s.fail(414, "target too long");
   r.text_.append(at, size);
   return 0;
@@ -56,16 +53,13 @@ int request_parser::state::on_url(llhttp_t* p, const char* at, std::size_t size)
 int request_parser::state::on_version(llhttp_t* p, const char* at, std::size_t size) {
   state& s = of(p);
   if (s.version_bytes == 0) {
-    // llhttp takes RTSP/1.0 and ICE/1.0 too, and any number of spaces.
-    static constexpr std::string_view expected = " HTTP/";
-    const char* begin = s.current().begin;
+    // llhttp takes RTSP/1.0 and ICE/1.0 too.
+    static constexpr std::string_view expected = "HTTP/";
     for (unsigned i = 0; i < expected.size(); ++i) {
-      if (s.lines.before(at, begin, static_cast<unsigned>(expected.size()) - i) != expected[i]) {
+      const auto distance = static_cast<unsigned>(expected.size()) - i;
+      if (s.lines.before(at, s.current().begin, distance) != expected[i]) {
         return s.fail(400, "not an HTTP request line");
       }
-    }
-    if (s.lines.before(at, begin, 7) == ' ') {
-      return s.fail(400, "more than one space after the target");
     }
   }
   s.version_bytes = static_cast<std::uint8_t>(s.version_bytes + size);

@@ -14,6 +14,15 @@ namespace {
   throw std::runtime_error("wire case: " + what);
 }
 
+std::size_t closing_brace(std::string_view line, std::size_t open) {
+  int depth = 0;
+  for (std::size_t i = open; i < line.size(); ++i) {
+    if (line[i] == '{') ++depth;
+    if (line[i] == '}' && --depth == 0) return i;
+  }
+  broken("an open brace in " + std::string(line));
+}
+
 void append_unescaped(std::string& out, std::string_view line) {
   for (std::size_t i = 0; i < line.size(); ++i) {
     if (line[i] != '\\') {
@@ -39,8 +48,8 @@ void append_unescaped(std::string& out, std::string_view line) {
         i += 2;
         break;
       case '{': {
-        const std::size_t star = line.find('*', i);
-        const std::size_t close = line.find('}', i);
+        const std::size_t close = closing_brace(line, i);
+        const std::size_t star = line.rfind('*', close);
         const int times = std::stoi(std::string(line.substr(star + 1, close - star - 1)));
         for (int n = 0; n < times; ++n) append_unescaped(out, line.substr(i + 1, star - i - 1));
         i = close;
@@ -87,7 +96,11 @@ void load_file(const std::filesystem::path& path, std::vector<wire_case>& cases)
     } else if (at == input) {
       append_unescaped(cases.back().input, line);
     } else if (at == events) {
-      cases.back().events += line + '\n';
+      // Events are compared as they are written; only repetitions are spelled out.
+      const std::size_t open = line.find("\\{");
+      std::string spelled = line.substr(0, open);
+      if (open != std::string::npos) append_unescaped(spelled, line.substr(open));
+      cases.back().events += spelled + '\n';
     } else if (line.starts_with("limits ")) {
       read_limits(cases.back().bounds, line.substr(7));
     } else {
