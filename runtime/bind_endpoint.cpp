@@ -11,8 +11,7 @@ namespace bulkhead::runtime {
 
 namespace {
 
-// -- what went wrong
-// --------------------------------------------------------------------------------
+// -- what went wrong ------------------------------------------------------------------------------
 
 error refused(const endpoint& where, std::string_view what) {
   return {error_category::resource,
@@ -49,8 +48,7 @@ error explain(const endpoint& where, int why) {
   }
 }
 
-// -- sockets
-// ----------------------------------------------------------------------------------------
+// -- sockets --------------------------------------------------------------------------------------
 
 unique_fd stream_socket(int family) noexcept {
   return unique_fd(::socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
@@ -107,8 +105,7 @@ result<bound_endpoint> bind_ip(const endpoint& where, unsigned shards, int backl
   return out;
 }
 
-// -- Unix paths
-// -------------------------------------------------------------------------------------
+// -- Unix paths -----------------------------------------------------------------------------------
 
 // Makes room for a new socket file: removes one that nobody listens on, and nothing else.
 result<void> clear_path(const endpoint& where) {

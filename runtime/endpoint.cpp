@@ -52,8 +52,7 @@ error wrong(std::string_view text, std::string_view what) {
 
 }  // namespace
 
-// -- peer_address
-// -----------------------------------------------------------------------------------
+// -- peer_address ---------------------------------------------------------------------------------
 
 peer_address peer_address::from(const sockaddr* address) noexcept {
   peer_address out;
@@ -84,17 +83,16 @@ std::string peer_address::to_string() const {
   return family == AF_UNIX ? "unix" : "unknown";
 }
 
-// -- endpoint
-// ---------------------------------------------------------------------------------------
+// -- endpoint -------------------------------------------------------------------------------------
 
 result<endpoint> endpoint::parse(std::string_view text) {
   endpoint out;
+  if (text.find('\0') != text.npos) return wrong(text, "contains a zero byte");
   if (text.starts_with(unix_prefix)) {
     const std::string_view path = text.substr(unix_prefix.size());
     sockaddr_un un{};
     un.sun_family = AF_UNIX;
     if (!path.starts_with('/')) return wrong(text, "needs an absolute path: unix:/run/name.sock");
-    if (path.find('\0') != path.npos) return wrong(text, "a path cannot contain a zero byte");
     if (path.size() >= sizeof un.sun_path) {
       return wrong(text, "the path is too long: a Unix socket's path has at most " +
                              std::to_string(sizeof un.sun_path - 1) + " bytes");

@@ -80,8 +80,7 @@ struct shard::inbox {
   }
 };
 
-// -- life
-// -------------------------------------------------------------------------------------------
+// -- life -----------------------------------------------------------------------------------------
 
 shard::shard(unsigned index, const clock& time)
     : index_(index),
@@ -110,8 +109,7 @@ shard* shard::current() noexcept {
   return current_shard;
 }
 
-// -- the loop
-// ---------------------------------------------------------------------------------------
+// -- the loop -------------------------------------------------------------------------------------
 
 void shard::run() {
   const on_shard scope(this);
@@ -213,8 +211,7 @@ void shard::hold_burials() noexcept {
   graveyard_.clear();
 }
 
-// -- any thread
-// -------------------------------------------------------------------------------------
+// -- any thread -----------------------------------------------------------------------------------
 
 void shard::schedule(runnable& r) noexcept {
   if (current_shard == this) {
@@ -254,8 +251,7 @@ std::uint64_t shard::wake_ups() const noexcept {
   return inbox_->wake_ups.load(std::memory_order_relaxed);
 }
 
-// -- the shard's own thread
-// -------------------------------------------------------------------------
+// -- the shard's own thread -----------------------------------------------------------------------
 
 bool shard::watch(int fd, std::uint32_t events, io_source& source) noexcept {
   epoll_event event{};

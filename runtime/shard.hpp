@@ -64,7 +64,7 @@ class shard {
   [[nodiscard]] static shard* current() noexcept;
   [[nodiscard]] unsigned index() const noexcept { return index_; }
 
-  // -- the loop ----------------------------------------------------------------------------------
+  // -- the loop -----------------------------------------------------------------------------------
 
   // Runs until stop(), then drains the run queue and the inbox: not timers and sockets. Blocks the
   // calling thread. What is scheduled after that stays queued and is never run.
@@ -74,8 +74,7 @@ class shard {
   // turn.
   void turn(bool may_block);
 
-  // -- any thread
-  // ----------------------------------------------------------------------------------
+  // -- any thread ---------------------------------------------------------------------------------
 
   void schedule(runnable& r) noexcept;
   // Runs `f` on the shard, in order with other posts of the same thread. Allocates: for control,
@@ -85,8 +84,7 @@ class shard {
   // Eventfd writes so far. Tests prove with it that a burst of messages costs one wake-up.
   [[nodiscard]] std::uint64_t wake_ups() const noexcept;
 
-  // -- the shard's own thread
-  // ----------------------------------------------------------------------
+  // -- the shard's own thread ---------------------------------------------------------------------
 
   [[nodiscard]] steady_time now() const noexcept { return now_; }  // as of this turn
   [[nodiscard]] const clock& time() const noexcept { return time_; }

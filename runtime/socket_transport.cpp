@@ -24,8 +24,7 @@ class socket_transport final : public transport, public io_source {
     return shard_.watch(socket_.get(), watched_ = EPOLLIN, *this);
   }
 
-  // -- transport: from the owner
-  // ---------------------------------------------------------------------
+  // -- transport: from the owner ------------------------------------------------------------------
 
   [[nodiscard]] bool send(block bytes) noexcept override;
   void pause_receiving() noexcept override { paused_ = true; }
@@ -33,8 +32,7 @@ class socket_transport final : public transport, public io_source {
   void shutdown_send() noexcept override;
   void dispose(bool abort) noexcept override;
 
-  // -- io_source: from the loop
-  // ----------------------------------------------------------------------
+  // -- io_source: from the loop -------------------------------------------------------------------
 
   void on_ready(std::uint32_t events) noexcept override;
 
@@ -63,8 +61,7 @@ class socket_transport final : public transport, public io_source {
 
 static_assert(sizeof(socket_transport) <= 96, "an idle connection pays for each byte");
 
-// -- sending
-// ----------------------------------------------------------------------------------------
+// -- sending --------------------------------------------------------------------------------------
 
 bool socket_transport::send_some(block& bytes) noexcept {
   for (;;) {
@@ -116,8 +113,7 @@ void socket_transport::shutdown_send() noexcept {
   }
 }
 
-// -- receiving
-// --------------------------------------------------------------------------------------
+// -- receiving ------------------------------------------------------------------------------------
 
 void socket_transport::resume_receiving() noexcept {
   paused_ = false;
@@ -147,8 +143,7 @@ bool socket_transport::report_reset() noexcept {
   return false;
 }
 
-// -- the loop
-// ---------------------------------------------------------------------------------------
+// -- the loop -------------------------------------------------------------------------------------
 
 void socket_transport::on_ready(std::uint32_t events) noexcept {
   if (events_ == nullptr || gone_) return;  // an event of the same batch as its end

@@ -10,8 +10,7 @@ constexpr milliseconds ticks(std::uint64_t n) noexcept {
 }
 }  // namespace
 
-// -- timer
-// ------------------------------------------------------------------------------------------
+// -- timer ----------------------------------------------------------------------------------------
 
 void timer::cancel() noexcept {
   if (wheel_ == nullptr) return;
@@ -20,8 +19,7 @@ void timer::cancel() noexcept {
   wheel_ = nullptr;
 }
 
-// -- lists
-// ------------------------------------------------------------------------------------------
+// -- lists ----------------------------------------------------------------------------------------
 
 void timer_wheel::push(timer*& head, timer& t) noexcept {
   t.next_ = head;
@@ -51,8 +49,7 @@ void timer_wheel::unlink(timer& t) noexcept {
   occupied_[index / slots] &= ~(std::uint64_t{1} << (index % slots));
 }
 
-// -- filing
-// -----------------------------------------------------------------------------------------
+// -- filing ---------------------------------------------------------------------------------------
 
 std::uint64_t timer_wheel::floor_tick(steady_time at) const noexcept {
   if (at <= start_) return 0;
@@ -94,8 +91,7 @@ void timer_wheel::arm(timer& t, steady_time when) noexcept {
   }
 }
 
-// -- time
-// -------------------------------------------------------------------------------------------
+// -- time -----------------------------------------------------------------------------------------
 
 std::optional<timer_wheel::place> timer_wheel::first() const noexcept {
   // Lower levels hold the group of slots that the present is in: all that is there comes before
