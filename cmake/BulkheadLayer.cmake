@@ -9,17 +9,22 @@ foreach(layer runtime tls http actors supervision fixtures cli bulkhead.hpp)
          SYMBOLIC)
   endif()
 endforeach()
+configure_file(${CMAKE_CURRENT_LIST_DIR}/version.hpp.in ${BULKHEAD_INCLUDE_DIR}/bulkhead/version.hpp
+               @ONLY)
 
 add_library(bulkhead_flags INTERFACE)
 target_compile_features(bulkhead_flags INTERFACE cxx_std_20)
 target_compile_options(bulkhead_flags INTERFACE
-  $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wnon-virtual-dtor
+  $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Wpedantic -Wshadow -Wconversion
   -Wold-style-cast -Woverloaded-virtual>)
 if(BULKHEAD_WERROR)
   target_compile_options(bulkhead_flags INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Werror>)
 endif()
 if(BULKHEAD_SANITIZE)
-  add_compile_options(-fsanitize=${BULKHEAD_SANITIZE} -fno-omit-frame-pointer)
+  # null and vptr stay recoverable so that cmake/ubsan.supp can name CAF's own; the test preset's
+  # halt_on_error makes every other one fatal as well.
+  add_compile_options(-fsanitize=${BULKHEAD_SANITIZE} -fno-sanitize-recover=all
+                      -fsanitize-recover=null,vptr -fno-omit-frame-pointer)
   add_link_options(-fsanitize=${BULKHEAD_SANITIZE})
 endif()
 
