@@ -33,7 +33,6 @@ void counters_snapshot::add(const shard_counters& c) noexcept {
   trapped += shard_trapped;
   aborted += shard_aborted;
   in_flight += shard_started - shard_completed - shard_trapped - shard_aborted;
-  restarted += c.restarted.get();
   messages_sent += shard_sent;
   messages_handled += shard_handled;
   messages_refused += shard_refused;

@@ -52,7 +52,6 @@ struct alignas(64) shard_counters {
   counter completed;  // answered, and with the kernel to the last byte
   counter trapped;    // the handler faulted
   counter aborted;    // the client or a deadline ended them
-  counter restarted;  // handler instances rebuilt after a trap
   shared_counter messages_sent;  // to mailboxes of connections
   shared_counter messages_refused;
   shared_counter messages_handled;
@@ -64,7 +63,8 @@ struct counters_snapshot {
   std::uint64_t handshakes = 0, handshake_failures = 0, handshake_timeouts = 0, truncated = 0;
   std::uint64_t malformed = 0, late = 0;
   std::uint64_t started = 0, in_flight = 0, completed = 0, trapped = 0, aborted = 0;
-  std::uint64_t restarted = 0, lost = 0;
+  std::uint64_t restarted = 0;  // handler instances; counted by their supervisors
+  std::uint64_t lost = 0;
   std::uint64_t messages_sent = 0, messages_handled = 0, messages_refused = 0;
 
   void add(const shard_counters& c) noexcept;

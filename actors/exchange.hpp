@@ -105,6 +105,9 @@ class exchange final : private runtime::runnable {
     task_.start(&exchange::task_finished, this);
     return task_.done();
   }
+  // For the dispatcher's own use while the task runs: whose handler this is.
+  void set_child(void* child) noexcept { child_ = child; }
+  [[nodiscard]] void* child() const noexcept { return child_; }
   // Precondition: the task is done. Rethrows what the handler threw.
   [[nodiscard]] http::response take_task_result() { return task_.take(); }
 
@@ -129,6 +132,7 @@ class exchange final : private runtime::runnable {
   exchange_pool* pool_;
   on_task_done done_ = nullptr;
   void* context_ = nullptr;
+  void* child_ = nullptr;
   // The task after what it runs in: destroyed first.
   std::shared_ptr<void> keep_;
   http::task<http::response> task_;

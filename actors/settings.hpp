@@ -27,8 +27,8 @@ struct timeouts {
 };
 
 struct connection_settings {
-  actors::timeouts timeouts;
-  http::limits limits;
+  actors::timeouts timeouts = {};
+  http::limits limits = {};
   // Handshakes of one shard that hold TLS memory (about 56 KiB each) at once; over: refused.
   std::uint32_t pending_handshakes = 1024;
   // Data messages that may wait in a connection's mailbox; over: refused, and the sender is told.

@@ -1,0 +1,40 @@
+// Whether a child may be restarted now: intensity over a sliding period, then back-off.
+//
+// Pure: time and chance come from outside. One child's own window, so that no sibling's faults
+// count against it.
+#pragma once
+
+#include <bulkhead/runtime/clock.hpp>
+#include <bulkhead/supervision/child_spec.hpp>
+#include <deque>
+#include <functional>
+
+namespace bulkhead::supervision {
+
+class restart_window {
+ public:
+  // `chance` gives numbers in [0, 1): for the jitter.
+  restart_window(restart_intensity intensity, restart_backoff backoff,
+                 std::function<double()> chance);
+
+  struct decision {
+    bool restart_now = false;
+    std::chrono::milliseconds wait{0};  // if not: until the next attempt
+  };
+  // A fault at `now`. Within the intensity: restart at once. Beyond: wait, longer each time, until
+  // a whole period has passed without a fault.
+  [[nodiscard]] decision fault(runtime::steady_time now);
+
+  [[nodiscard]] std::size_t restarts_in_period() const noexcept { return restarts_.size(); }
+  [[nodiscard]] std::uint32_t consecutive_waits() const noexcept { return waits_; }
+
+ private:
+  restart_intensity intensity_;
+  restart_backoff backoff_;
+  std::function<double()> chance_;
+  std::deque<runtime::steady_time> restarts_;  // at most intensity_.restarts of them
+  runtime::steady_time last_fault_{};
+  std::uint32_t waits_ = 0;
+};
+
+}  // namespace bulkhead::supervision

@@ -1,0 +1,44 @@
+// The routes of a running server: the table, and a supervisor (and pool) for each.
+//
+// Immutable once built, except for what the supervisors keep; shared by all shards.
+#pragma once
+
+#include <bulkhead/actors/actor_runtime.hpp>
+#include <bulkhead/http/route_table.hpp>
+#include <bulkhead/runtime/error.hpp>
+#include <bulkhead/supervision/handler_pool.hpp>
+#include <bulkhead/supervision/route_supervisor.hpp>
+#include <bulkhead/supervision/router.hpp>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace bulkhead::supervision {
+
+struct supervised_route {
+  route what;
+  std::unique_ptr<route_supervisor> supervisor;
+  std::unique_ptr<handler_pool> pool;  // placement actor only
+};
+
+class route_set {
+ public:
+  // Fails on a bad pattern or child spec, naming it. `actors` is null in worker mode, where
+  // placement `actor` runs inline.
+  [[nodiscard]] static result<std::unique_ptr<route_set>> make(const router& r,
+                                                               const runtime::clock& time,
+                                                               ledger& faults,
+                                                               actors::actor_runtime* actors);
+
+  [[nodiscard]] const http::route_table& table() const noexcept { return table_; }
+  [[nodiscard]] const std::vector<supervised_route>& routes() const noexcept { return routes_; }
+  [[nodiscard]] std::uint64_t restarts() const noexcept;
+  // False if a handler was still busy after `limit`.
+  [[nodiscard]] bool stop(runtime::milliseconds limit);
+
+ private:
+  http::route_table table_;
+  std::vector<supervised_route> routes_;
+};
+
+}  // namespace bulkhead::supervision

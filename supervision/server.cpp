@@ -1,0 +1,267 @@
+#include <algorithm>
+#include <atomic>
+#include <bulkhead/actors/serving_group.hpp>
+#include <bulkhead/actors/worker_shard.hpp>
+#include <bulkhead/runtime/log.hpp>
+#include <bulkhead/runtime/shard.hpp>
+#include <bulkhead/runtime/signals.hpp>
+#include <bulkhead/supervision/admin.hpp>
+#include <bulkhead/supervision/server.hpp>
+#include <bulkhead/supervision/supervised_dispatcher.hpp>
+#include <bulkhead/supervision/tree.hpp>
+#include <csignal>
+#include <cstdio>
+#include <optional>
+#include <thread>
+#include <utility>
+
+namespace bulkhead::supervision {
+
+namespace {
+
+constexpr std::initializer_list<int> all_signals = {SIGTERM, SIGINT, SIGHUP};
+
+// How long run() waits for handlers on the scheduler after the connections are gone.
+constexpr runtime::milliseconds handler_grace = runtime::seconds(5);
+
+result<std::vector<runtime::endpoint>> parse_all(const std::vector<std::string>& texts) {
+  std::vector<runtime::endpoint> out;
+  for (const std::string& t : texts) {
+    auto e = runtime::endpoint::parse(t);
+    if (!e) return e.why();
+    out.push_back(*e);
+  }
+  return out;
+}
+
+// The worker twin's handlers: one instance a thread, bare.
+class bare_handlers {
+ public:
+  explicit bare_handlers(const route_set& routes) : table_(routes.table()) {
+    for (const supervised_route& r : routes.routes()) instances_.push_back(r.what.make());
+  }
+  void operator()(actors::exchange& x) {
+    const auto m = table_.find(x.request);
+    if (m.what != http::route_table::outcome::found) return answer_without_route(x, m);
+    const std::shared_ptr<handler>& h = instances_[m.value];
+    outcome o = h->handle(x.request);
+    if (auto* r = std::get_if<http::response>(&o)) return x.answer(std::move(*r));
+    // noexcept: what a suspended coroutine throws ends the process, as everything does here.
+    const auto done = [](actors::exchange& e, void*) noexcept { e.answer(e.take_task_result()); };
+    if (x.run_task(std::move(*std::get_if<http::task<http::response>>(&o)), h, done, nullptr)) {
+      x.answer(x.take_task_result());
+    }
+  }
+
+ private:
+  const http::route_table& table_;
+  std::vector<std::shared_ptr<handler>> instances_;
+};
+
+}  // namespace
+
+struct server::state {
+  state(server_options o, router r) : options(std::move(o)), routes_given(std::move(r)) {}
+
+  server_options options;
+  router routes_given;
+  runtime::system_clock time;
+  ledger faults;
+  runtime::shard control{999, time};
+  std::unique_ptr<runtime::signal_source> signals;
+  // In the order in which they may be destroyed, last first: shards before the handlers that they
+  // call, handlers before the actor system that they run on.
+  std::unique_ptr<actors::actor_runtime> actor_runtime;
+  std::unique_ptr<route_set> routes;
+  std::unique_ptr<actors::serving_group> group;
+  std::unique_ptr<actors::admission> admin_admissions;
+  std::unique_ptr<actors::worker_shard> admin;
+  std::string admin_address;
+
+  std::atomic<bool> ready{false};
+  std::atomic<bool> stop_asked{false};
+  bool started = false;
+  bool draining = false;
+
+  result<void> start();
+  result<void> start_admin();
+  std::unique_ptr<actors::dispatcher> make_dispatcher(unsigned shard);
+  void begin_drain();
+  actors::counters_snapshot counters() const;
+};
+
+server::server(server_options options, router routes)
+    : state_(std::make_unique<state>(std::move(options), std::move(routes))) {}
+
+server::~server() {
+  state_->ready = false;
+  if (state_->admin) state_->admin->stop_and_join();
+  if (state_->group) state_->group->stop_and_join();
+  if (state_->routes && !state_->routes->stop(runtime::milliseconds(100)) &&
+      state_->actor_runtime) {
+    state_->actor_runtime->abandon();
+  }
+}
+
+result<void> server::start() {
+  if (state_->started) return {};
+  auto ok = state_->start();
+  if (ok) state_->started = true;
+  return ok;
+}
+
+result<void> server::state::start() {
+  if (options.listen.empty() && options.plain_listen.empty()) {
+    return error(error_category::usage,
+                 "nothing to listen on: give at least one address in listen or plain_listen");
+  }
+  auto secure = parse_all(options.listen);
+  if (!secure) return secure.why();
+  auto plain = parse_all(options.plain_listen);
+  if (!plain) return plain.why();
+
+  if (options.handle_signals) runtime::block_signals(all_signals);
+  const unsigned shards =
+      options.threads != 0 ? options.threads : std::max(1U, std::thread::hardware_concurrency());
+  const bool actors_on = options.mode == mode::actor;
+  if (actors_on) {
+    actor_runtime = std::make_unique<actors::actor_runtime>(options.handler_threads);
+  }
+  auto set = route_set::make(routes_given, time, faults, actor_runtime.get());
+  if (!set) return set.why();
+  routes = std::move(*set);
+
+  auto opened = actors::serving_group::open(
+      {.secure = std::move(*secure),
+       .plain = std::move(*plain),
+       .tls = options.tls,
+       .mode = actors_on ? actors::serving_mode::actor : actors::serving_mode::worker,
+       .shards = shards,
+       .capacity = options.capacity,
+       .connections = options.connections,
+       .server_name = options.server_name,
+       .certificate_check = options.certificate_check,
+       .make_dispatcher = [this](unsigned shard) { return make_dispatcher(shard); },
+       .on_connection_fault =
+           [this](unsigned shard, const std::string& why) {
+             faults.record({.when = time.wall(),
+                            .child = "connection",
+                            .kind = "connection",
+                            .what = why,
+                            .route = {},
+                            .request = 0,
+                            .shard = shard,
+                            .action = "connection closed"});
+           }},
+      control, actor_runtime.get());
+  if (!opened) return opened.why();
+  group = std::move(*opened);
+  if (!options.admin_listen.empty()) {
+    if (auto ok = start_admin(); !ok) return ok;
+  }
+  if (options.handle_signals) {
+    signals = std::make_unique<runtime::signal_source>(control, all_signals, [this](int signal) {
+      if (signal == SIGHUP) {
+        runtime::log::info("server", "SIGHUP: reading certificates again");
+        group->reload();
+      } else {
+        runtime::log::info("server", "stopping: signal " + std::to_string(signal));
+        begin_drain();
+      }
+    });
+  }
+  group->start();
+  ready = true;
+  for (const std::string& a : group->addresses()) runtime::log::info("server", "listening on " + a);
+  return {};
+}
+
+std::unique_ptr<actors::dispatcher> server::state::make_dispatcher(unsigned shard) {
+  if (options.mode == mode::actor) {
+    return std::make_unique<supervised_dispatcher>(*routes, shard);
+  }
+  return std::make_unique<actors::worker_dispatcher>(bare_handlers(*routes));
+}
+
+result<void> server::state::start_admin() {
+  const auto where = runtime::endpoint::parse(options.admin_listen);
+  if (!where) return where.why();
+  auto bound = runtime::bind_endpoint(*where, 1);
+  if (!bound) return bound.why();
+  admin_address = bound->where.to_string();
+  admin_admissions = std::make_unique<actors::admission>(64);
+  admin = std::make_unique<actors::worker_shard>(actors::serving_shard::plan{
+      .index = 998,
+      .time = &time,
+      .settings = {},
+      .server_name = options.server_name,
+      .admissions = admin_admissions.get(),
+      .handlers = std::make_unique<admin_dispatcher>(admin_sources{
+          .ready = [this] { return ready.load(); },
+          .counters = [this] { return counters().to_json(); },
+          .faults = [this] { return faults.to_json(); },
+          .tree = [this] { return tree_json(*group, *routes); }}),
+      .tls = nullptr});
+  admin_admissions->shards.push_back(admin.get());
+  admin->listen(std::move(bound->sockets.front()), /*secure=*/false);
+  admin->start();
+  return {};
+}
+
+void server::state::begin_drain() {
+  if (std::exchange(draining, true)) return;
+  ready = false;
+  group->drain(std::chrono::duration_cast<runtime::milliseconds>(options.drain_limit),
+               [this] { control.stop(); });
+}
+
+int server::run() {
+  if (auto ok = start(); !ok) {
+    std::fprintf(stderr, "bulkhead: %s\n", ok.why().message().c_str());
+    const auto category = ok.why().category();
+    return category == error_category::internal ? 1 : 2;
+  }
+  state& s = *state_;
+  if (s.stop_asked) s.control.post([&s] { s.begin_drain(); });
+  s.control.run();
+
+  s.group->stop_and_join();
+  if (s.admin) s.admin->stop_and_join();
+  const bool quiet = s.routes->stop(handler_grace);
+  if (!quiet) {
+    runtime::log::error("server", "a handler on the scheduler did not return; left behind");
+    if (s.actor_runtime) s.actor_runtime->abandon();
+  }
+  s.signals.reset();
+  return quiet ? 0 : 1;
+}
+
+void server::stop() noexcept {
+  if (state_->stop_asked.exchange(true)) return;
+  try {
+    state_->control.post([s = state_.get()] { s->begin_drain(); });
+  } catch (...) {
+    runtime::log::error("server", "out of memory: cannot stop gracefully");
+  }
+}
+
+actors::counters_snapshot server::state::counters() const {
+  actors::counters_snapshot sum;
+  if (group) sum = group->counters();
+  if (routes) sum.restarted = routes->restarts();
+  return sum;
+}
+
+std::vector<std::string> server::addresses() const {
+  return state_->group ? state_->group->addresses() : std::vector<std::string>{};
+}
+
+std::string server::admin_address() const { return state_->admin_address; }
+
+actors::counters_snapshot server::counters() const { return state_->counters(); }
+
+const ledger& server::faults() const noexcept { return state_->faults; }
+
+bool server::ready() const noexcept { return state_->ready; }
+
+}  // namespace bulkhead::supervision

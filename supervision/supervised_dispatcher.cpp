@@ -1,0 +1,100 @@
+#include <bulkhead/supervision/supervised_dispatcher.hpp>
+#include <exception>
+#include <string>
+#include <utility>
+
+namespace bulkhead::supervision {
+
+namespace {
+
+http::response unavailable(std::chrono::milliseconds wait) {
+  const auto seconds = std::chrono::ceil<std::chrono::seconds>(wait);
+  return http::response::problem(503).field("Retry-After", std::to_string(seconds.count()));
+}
+
+}  // namespace
+
+void answer_without_route(actors::exchange& x, const http::route_table::match& m) {
+  switch (m.what) {
+    case http::route_table::outcome::method_not_allowed:
+      return x.answer(http::response::problem(405).field("Allow", m.allow));
+    case http::route_table::outcome::options:
+      return x.answer(http::response::empty(204).field("Allow", m.allow));
+    case http::route_table::outcome::not_found:
+    case http::route_table::outcome::found: return x.answer(http::response::problem(404));
+  }
+}
+
+supervised_dispatcher::supervised_dispatcher(const route_set& routes, unsigned shard)
+    : table_(routes.table()), shard_(shard) {
+  children_.reserve(routes.routes().size());
+  for (const supervised_route& r : routes.routes()) children_.push_back({.route = &r});
+}
+
+void supervised_dispatcher::dispatch(actors::exchange& x) {
+  const auto m = table_.find(x.request);
+  if (m.what != http::route_table::outcome::found) return answer_without_route(x, m);
+  child& c = children_[m.value];
+  if (const auto wait = c.route->supervisor->backing_off()) return x.answer(unavailable(*wait));
+  if (!c.route->pool) return run_inline(x, c);
+  if (!c.route->pool->submit(x, shard_)) x.answer(unavailable(std::chrono::seconds(1)));
+}
+
+void supervised_dispatcher::run_inline(actors::exchange& x, child& c) {
+  if (!c.instance && !ensure_instance(c)) {
+    return x.answer(unavailable(c.route->supervisor->backing_off().value_or(
+        std::chrono::milliseconds(1000))));
+  }
+  try {
+    outcome o = c.instance->handle(x.request);
+    if (auto* r = std::get_if<http::response>(&o)) return x.answer(std::move(*r));
+    auto& task = *std::get_if<http::task<http::response>>(&o);
+    if (x.run_task(std::move(task), c.instance, &supervised_dispatcher::task_done, this)) {
+      x.answer(x.take_task_result());
+    } else {
+      x.set_child(&c);
+    }
+  } catch (...) {
+    trapped(x, c);
+  }
+}
+
+// A coroutine that was suspended has finished, in a later turn of the loop.
+void supervised_dispatcher::task_done(actors::exchange& x, void* self) noexcept {
+  auto* d = static_cast<supervised_dispatcher*>(self);
+  try {
+    x.answer(x.take_task_result());
+  } catch (...) {
+    d->trapped(x, *static_cast<child*>(x.child()));
+  }
+}
+
+// Precondition: called from a catch block. The instance's state is not to be trusted any more: it
+// is destroyed (requests that are suspended in it keep it until they end) and made anew.
+void supervised_dispatcher::trapped(actors::exchange& x, child& c) noexcept {
+  c.instance.reset();
+  const bool restart_now = c.route->supervisor->fault(
+      std::current_exception(),
+      {.route = std::string(x.request.method_name()) + ' ' + std::string(x.request.path()),
+       .request = x.request.id(),
+       .shard = shard_});
+  if (restart_now) static_cast<void>(ensure_instance(c));
+  x.answer(http::response::problem(500), actors::verdict::trapped);
+}
+
+bool supervised_dispatcher::ensure_instance(child& c) noexcept {
+  route_supervisor& supervisor = *c.route->supervisor;
+  if (supervisor.spec().restart == restart_type::temporary && c.made_before) return false;
+  for (;;) {
+    try {
+      c.instance = c.route->what.make();
+      if (std::exchange(c.made_before, true)) supervisor.restarted();
+      return true;
+    } catch (...) {
+      // A factory that fails is a fault like any other: tried again until it backs off.
+      if (!supervisor.fault(std::current_exception(), {.shard = shard_})) return false;
+    }
+  }
+}
+
+}  // namespace bulkhead::supervision

@@ -1,0 +1,42 @@
+// Brings a request to its route's handler, wherever that is placed, and contains what it throws.
+//
+// One a shard, on the shard's thread. This is the one place that catches what handlers throw (for
+// placement actor: handler_pool).
+#pragma once
+
+#include <bulkhead/actors/dispatcher.hpp>
+#include <bulkhead/supervision/route_set.hpp>
+#include <memory>
+#include <vector>
+
+namespace bulkhead::supervision {
+
+class supervised_dispatcher final : public actors::dispatcher {
+ public:
+  supervised_dispatcher(const route_set& routes, unsigned shard);
+
+  void dispatch(actors::exchange& x) override;
+
+ private:
+  // This shard's instance of a route's handler.
+  struct child {
+    const supervised_route* route = nullptr;
+    std::shared_ptr<handler> instance = {};  // null: to be made before the next request
+    bool made_before = false;
+  };
+
+  void run_inline(actors::exchange& x, child& c);
+  [[nodiscard]] bool ensure_instance(child& c) noexcept;
+  void trapped(actors::exchange& x, child& c) noexcept;
+  static void task_done(actors::exchange& x, void* child_of_it) noexcept;
+
+  const http::route_table& table_;
+  unsigned shard_;
+  std::vector<child> children_;
+};
+
+// What a route table answers by itself: 404, 405 with Allow, 204 to OPTIONS. Also used by the
+// worker twin.
+void answer_without_route(actors::exchange& x, const http::route_table::match& m);
+
+}  // namespace bulkhead::supervision
