@@ -116,10 +116,10 @@ void stop() noexcept {
     ending.reset(std::exchange(s.current, nullptr));
   }
   if (ending == nullptr) return;
-  // The pool's end waits until the queue is written, but not for lines that are dropped meanwhile.
-  auto pool = std::move(ending->pool);
-  ending.reset();
-  s.dropped_before.fetch_add(pool->overrun_counter(), std::memory_order_relaxed);
+  // Nobody writes any more, so the count is final. The pool's end waits until the queue is written;
+  // only then go the logger and its sink, which the writer's thread used.
+  s.dropped_before.fetch_add(ending->pool->overrun_counter(), std::memory_order_relaxed);
+  ending->pool.reset();
 }
 
 void flush() noexcept {
