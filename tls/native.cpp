@@ -8,13 +8,16 @@
 namespace bulkhead::tls {
 
 std::string take_reason() {
-  // The oldest entry is the cause; those after it say which callers passed it on.
-  const unsigned long code = ERR_peek_error();
-  ERR_clear_error();
-  if (code == 0) return "unknown reason";
-  if (ERR_SYSTEM_ERROR(code)) return "system error";
-  const char* reason = ERR_reason_error_string(code);
-  return reason != nullptr ? reason : "error " + std::to_string(ERR_GET_REASON(code));
+  // The oldest entry is the cause, those after it say which callers passed it on. But what TLS
+  // makes of a cause below it says more: "bad record mac", not "cipher operation failed".
+  unsigned long chosen = 0;
+  while (const unsigned long next = ERR_get_error())
+    if (chosen == 0 || (ERR_GET_LIB(next) == ERR_LIB_SSL && ERR_GET_LIB(chosen) != ERR_LIB_SSL))
+      chosen = next;
+  if (chosen == 0) return "unknown reason";
+  if (ERR_SYSTEM_ERROR(chosen)) return "system error";
+  const char* reason = ERR_reason_error_string(chosen);
+  return reason != nullptr ? reason : "error " + std::to_string(ERR_GET_REASON(chosen));
 }
 
 field_digest::field_digest() : state_(EVP_MD_CTX_new()) {
