@@ -33,6 +33,11 @@ ANYWHERE = {"version.hpp"}
 GUARDED = {
     "caf": ({"actors", "supervision"}, {"tests"}),
     "openssl": ({"tls"}, {"tests", "fixtures"}),
+    "llhttp.h": ({"http"}, {"tests"}),
+    "spdlog": ({"runtime"}, set()),
+    "fmt": ({"runtime"}, set()),
+    "CLI": ({"cli"}, set()),
+    "toml++": ({"cli"}, set()),
 }
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)

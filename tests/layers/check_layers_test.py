@@ -81,6 +81,15 @@ class Layers(unittest.TestCase):
                 self.assert_violation({f"{layer}/a.cpp": "#include <openssl/ssl.h>\n"},
                                       "only tls may")
 
+    def test_the_other_libraries_stay_where_they_are_wrapped(self):
+        for layer, header in [("http", "llhttp.h"), ("runtime", "spdlog/spdlog.h"),
+                              ("runtime", "fmt/format.h"), ("cli", "CLI/CLI.hpp"),
+                              ("cli", "toml++/toml.h")]:
+            with self.subTest(header=header):
+                self.assert_clean({f"{layer}/a.cpp": f"#include <{header}>\n"})
+                self.assert_violation({"actors/a.cpp": f"#include <{header}>\n"},
+                                      f"only {layer} may")
+
     def test_an_installed_header_may_not_include_caf_or_openssl(self):
         self.assert_violation({"actors/a.hpp": "#include <caf/actor.hpp>\n"}, "is installed")
         self.assert_violation({"tls/a.hpp": "#include <openssl/ssl.h>\n"}, "is installed")
