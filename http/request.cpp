@@ -112,4 +112,9 @@ void request::add_param(std::string_view name, std::string_view value) {
   params_.push_back({name, value});
 }
 
+std::size_t request::memory() const noexcept {
+  return sizeof(*this) + text_.capacity() + decoded_.capacity() + body_.capacity() +
+         fields_.capacity() * sizeof(line) + params_.capacity() * sizeof(bound_param);
+}
+
 }  // namespace bulkhead::http

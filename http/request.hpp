@@ -82,6 +82,7 @@ class request {
   void add_param(std::string_view name, std::string_view value);
   void clear_params() noexcept { params_.clear(); }
   [[nodiscard]] bool keep_alive() const noexcept { return keep_alive_; }
+  [[nodiscard]] std::size_t memory() const noexcept;  // bytes held, this object included
 
  private:
   friend class request_parser;

@@ -178,4 +178,8 @@ std::string_view request_parser::error_reason() const noexcept {
   return state_->reason_text;
 }
 
+std::size_t request_parser::memory() noexcept {
+  return sizeof(request_parser) + sizeof(state);
+}
+
 }  // namespace bulkhead::http

@@ -47,6 +47,9 @@ class request_parser {
   [[nodiscard]] std::uint16_t error_status() const noexcept;
   [[nodiscard]] std::string_view error_reason() const noexcept;
 
+  // Bytes that one parser holds for the lifetime of its connection.
+  [[nodiscard]] static std::size_t memory() noexcept;
+
  private:
   struct state;
   std::unique_ptr<state> state_;

@@ -36,7 +36,7 @@ class [[nodiscard]] task {
       void await_resume() noexcept {}
     };
     final_awaiter final_suspend() noexcept { return {}; }
-    template <class U>
+    template <class U = T>
     void return_value(U&& v) {
       value.emplace(std::forward<U>(v));
     }
@@ -83,7 +83,7 @@ class [[nodiscard]] task {
       }
       T await_resume() {
         promise_type& p = handle.promise();
-        if (p.thrown) std::rethrow_exception(p.thrown);
+        if (p.thrown) std::rethrow_exception(std::exchange(p.thrown, nullptr));
         return std::move(*p.value);
       }
     };
