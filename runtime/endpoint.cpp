@@ -32,9 +32,11 @@ void store(sockaddr_storage& storage, const Address& address) noexcept {
 std::string host_and_port(int family, const void* bytes, std::uint16_t port) {
   char text[INET6_ADDRSTRLEN] = {};
   ::inet_ntop(family, bytes, text, sizeof text);
-  const std::string digits = std::to_string(port);
-  return family == AF_INET6 ? "[" + std::string(text) + "]:" + digits
-                            : std::string(text) + ":" + digits;
+  std::string out = family == AF_INET6 ? "[" : "";
+  out += text;
+  out += family == AF_INET6 ? "]:" : ":";
+  out += std::to_string(port);
+  return out;
 }
 
 std::optional<std::uint16_t> parse_port(std::string_view digits) noexcept {
