@@ -142,6 +142,10 @@ bool session::has_unread() const noexcept {
   return n.state == status::more && (n.leftover || n.starved || !n.input.next().empty());
 }
 
+std::size_t session::held() const noexcept {
+  return native_->input.held();
+}
+
 session::read_result session::read(std::span<std::byte> plaintext, runtime::block& out) {
   native& n = *native_;
   SSL* ssl = n.ssl.get();

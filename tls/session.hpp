@@ -43,12 +43,17 @@ class session {
   // never reach OpenSSL: what is incomplete is kept here (at most one record), exactly sized.
   void feed(std::span<const std::byte> ciphertext);
   // Drives the handshake and decrypts: call until it answers 0 bytes. Whatever must go to the
-  // peer (handshake flights, tickets, alerts) is appended to `out`.
+  // peer (handshake flights, tickets, alerts) is appended to `out`; what does not fit waits, and
+  // reading with it. An empty block will do where nothing is to be sent: almost always, once
+  // established; a fatal alert, however, does not wait.
   [[nodiscard]] read_result read(std::span<std::byte> plaintext, runtime::block& out);
   // Ends the turn: keeps what was fed and not yet read, so that the span may go.
   void end_feed();
-  // Complete records are waiting (kept by end_feed() before they were read).
+  // read() would get on without more to feed: complete records wait, kept by end_feed() before
+  // they were read, or what must go to the peer did not fit the block of the last read().
   [[nodiscard]] bool has_unread() const noexcept;
+  // Bytes of ciphertext kept between turns; 0 for an idle session.
+  [[nodiscard]] std::size_t held() const noexcept;
 
   // -- sending -----------------------------------------------------------------------------------
 

@@ -33,6 +33,9 @@ class client {
           ->tickets.emplace_back(session, &SSL_SESSION_free);
       return 1;
     });
+    SSL_CTX_set_keylog_callback(ctx_.get(), [](const SSL* ssl, const char* line) {
+      static_cast<client*>(SSL_get_ex_data(ssl, 0))->note_secret(line);
+    });
     ssl_.reset(SSL_new(ctx_.get()), &SSL_free);
     SSL* s = ssl_.get();
     SSL_set_ex_data(s, 0, this);
@@ -124,8 +127,15 @@ class client {
   std::string error;    // OpenSSL's reason; empty while all is well
   bool closed = false;  // the server's close_notify arrived
   std::vector<std::shared_ptr<SSL_SESSION>> tickets;
+  std::string traffic_secret;  // CLIENT_TRAFFIC_SECRET_0 of TLS 1.3, for record_forge
 
  private:
+  void note_secret(std::string_view line) {
+    if (!line.starts_with("CLIENT_TRAFFIC_SECRET_0 ")) return;
+    const std::string hex(line.substr(line.rfind(' ') + 1));
+    for (std::size_t i = 0; i + 1 < hex.size(); i += 2)
+      traffic_secret += static_cast<char>(std::stoi(hex.substr(i, 2), nullptr, 16));
+  }
   void note(int answer) {
     if (answer > 0) return;
     const int kind = SSL_get_error(ssl_.get(), answer);

@@ -26,6 +26,13 @@ std::shared_ptr<SSL_SESSION> ticket_from(const context_ptr& of, int version,
   return ends.c.ticket();
 }
 
+std::string bytes(const SSL_SESSION* session) {
+  const unsigned char* data = nullptr;
+  std::size_t size = 0;
+  SSL_SESSION_get0_ticket(session, &data, &size);
+  return {reinterpret_cast<const char*>(data), size};
+}
+
 bool resumes(const context_ptr& at, int version, std::shared_ptr<SSL_SESSION> ticket) {
   pair_of_ends ends(at, resuming(version, std::move(ticket)));
   REQUIRE(ends.established());
@@ -73,7 +80,9 @@ TEST_CASE("TLS 1.3 sends a new ticket with every resumption, TLS 1.2 only for an
   const auto renewed = [&](int version, const std::shared_ptr<SSL_SESSION>& ticket) {
     pair_of_ends ends(context, resuming(version, ticket));
     REQUIRE(ends.c.resumed());
-    return ends.c.ticket() != nullptr;
+    // Not from the client's callback: it is silent in a resumption of TLS 1.2.
+    if (version == TLS1_3_VERSION) return ends.c.ticket() != nullptr;
+    return bytes(SSL_get_session(ends.c.native())) != bytes(ticket.get());
   };
   const auto new_style = ticket_from(context, TLS1_3_VERSION);
   CHECK(renewed(TLS1_3_VERSION, new_style));
