@@ -13,6 +13,7 @@
 #include <bulkhead/supervision/router.hpp>
 #include <bulkhead/supervision/server.hpp>
 #include <bulkhead/tls/options.hpp>
+
 #include <string>
 #include <utility>
 

@@ -1,6 +1,7 @@
-#include <algorithm>
 #include <bulkhead/actors/actor_runtime.hpp>
 #include <bulkhead/actors/caf_compat.hpp>
+
+#include <algorithm>
 #include <cstddef>
 #include <thread>
 
@@ -26,8 +27,12 @@ actor_runtime::actor_runtime(unsigned scheduler_threads)
 
 actor_runtime::~actor_runtime() = default;
 
-caf::actor_system& actor_runtime::native_system() noexcept { return *native_->system; }
+caf::actor_system& actor_runtime::native_system() noexcept {
+  return *native_->system;
+}
 
-void actor_runtime::abandon() noexcept { static_cast<void>(native_.release()); }
+void actor_runtime::abandon() noexcept {
+  static_cast<void>(native_.release());
+}
 
 }  // namespace bulkhead::actors

@@ -1,10 +1,11 @@
 #include <bulkhead/actors/actor_shard.hpp>
+
+#include <caf/deep_to_string.hpp>
+
 #include <cerrno>
 #include <stdexcept>
 #include <string>
 #include <utility>
-
-#include <caf/deep_to_string.hpp>
 
 namespace bulkhead::actors {
 
@@ -20,8 +21,8 @@ void connection_supervisor::start_child(caf::actor connection) {
 
 void connection_supervisor::on_down_message(caf::down_msg& x) {
   if (children_.erase(x.source.id()) == 0) return;
-  const bool fault = x.reason && x.reason != caf::exit_reason::user_shutdown &&
-                     x.reason != caf::exit_reason::kill;
+  const bool fault =
+      x.reason && x.reason != caf::exit_reason::user_shutdown && x.reason != caf::exit_reason::kill;
   over_(fault, fault ? caf::deep_to_string(x.reason) : std::string());
 }
 
@@ -36,9 +37,13 @@ actor_shard::actor_shard(plan p, caf::actor_system& system,
   });
 }
 
-actor_shard::~actor_shard() { stop_and_join(); }
+actor_shard::~actor_shard() {
+  stop_and_join();
+}
 
-void actor_shard::on_start() { compat::forget_logger(); }
+void actor_shard::on_start() {
+  compat::forget_logger();
+}
 
 void actor_shard::open_connection(arrival a) {
   auto made = spawn_on<connection>(unit_, env_);

@@ -4,6 +4,7 @@
 #include <bulkhead/actors/connection.hpp>
 #include <bulkhead/actors/serving_shard.hpp>
 #include <bulkhead/actors/shard_unit.hpp>
+
 #include <functional>
 #include <unordered_map>
 

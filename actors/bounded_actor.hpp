@@ -6,9 +6,10 @@
 // drain) are always admitted, so that supervision works at the limit.
 #pragma once
 
-#include <atomic>
 #include <bulkhead/actors/counters.hpp>
 #include <bulkhead/actors/slim_actor.hpp>
+
+#include <atomic>
 #include <cstdint>
 
 namespace bulkhead::actors {

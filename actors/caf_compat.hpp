@@ -2,8 +2,6 @@
 #pragma once
 
 #include <bulkhead/runtime/shard.hpp>
-#include <cstddef>
-#include <utility>
 
 #include <caf/actor_config.hpp>
 #include <caf/actor_system.hpp>
@@ -20,6 +18,9 @@
 #include <caf/resumable.hpp>
 #include <caf/sec.hpp>
 #include <caf/system_messages.hpp>
+
+#include <cstddef>
+#include <utility>
 
 #if !defined(CAF_VERSION_MAJOR)  // 0.17 calls it CAF_MAJOR_VERSION
 #define BULKHEAD_CAF_0_17 1
@@ -50,8 +51,12 @@ inline void to_scheduler(caf::actor_system& system, caf::resumable* job) {
   system.scheduler().enqueue(job);
 }
 
-inline void set_host(caf::actor_config& config, unit* host) { config.host = host; }
-[[nodiscard]] inline unit* host_of(const caf::actor_config& config) { return config.host; }
+inline void set_host(caf::actor_config& config, unit* host) {
+  config.host = host;
+}
+[[nodiscard]] inline unit* host_of(const caf::actor_config& config) {
+  return config.host;
+}
 
 struct inbox_policy {
   using mapped_type = caf::mailbox_element;
@@ -75,7 +80,9 @@ inline void set_policy_sharing(caf::actor_system_config& config) {
 
 // A shard's thread must never have a current CAF logger: it would cost a global lock a message
 // (caf.md 4.1), and the actor system's destructor would wait for the thread for ever (4.2).
-inline void forget_logger() { caf::logger::set_current_actor_system(nullptr); }
+inline void forget_logger() {
+  caf::logger::set_current_actor_system(nullptr);
+}
 
 #define BULKHEAD_ENQUEUE_RESULT void
 #define BULKHEAD_ENQUEUE_RETURN(x) static_cast<void>(x)
@@ -108,8 +115,12 @@ inline void to_scheduler(caf::actor_system& system, caf::resumable* job) {
   system.scheduler().schedule(job);
 }
 
-inline void set_host(caf::actor_config& config, unit* host) { config.sched = host; }
-[[nodiscard]] inline unit* host_of(const caf::actor_config& config) { return config.sched; }
+inline void set_host(caf::actor_config& config, unit* host) {
+  config.sched = host;
+}
+[[nodiscard]] inline unit* host_of(const caf::actor_config& config) {
+  return config.sched;
+}
 
 using inbox = caf::intrusive::lifo_inbox<caf::mailbox_element>;
 
@@ -119,7 +130,9 @@ template <class... Ts>
                                    std::forward<Ts>(xs)...);
 }
 
-inline void global_initialization() { caf::core::init_global_meta_objects(); }
+inline void global_initialization() {
+  caf::core::init_global_meta_objects();
+}
 inline constexpr const char* threads_key = "caf.scheduler.max-threads";
 inline constexpr const char* policy_key = "caf.scheduler.policy";
 inline void set_policy_sharing(caf::actor_system_config& config) {

@@ -1,4 +1,5 @@
 #include <bulkhead/actors/connection.hpp>
+
 #include <utility>
 
 namespace bulkhead::actors {
@@ -30,7 +31,9 @@ void connection::on_over(ending how) noexcept {
   terminate(how == ending::fault ? std::move(fault_) : caf::error{});
 }
 
-void connection::on_fault(std::exception_ptr why) noexcept { fault_ = reason_of(std::move(why)); }
+void connection::on_fault(std::exception_ptr why) noexcept {
+  fault_ = reason_of(std::move(why));
+}
 
 void connection::on_data(caf::mailbox_element& x) {
   auto& answer = compat::get<answer_message>(x);

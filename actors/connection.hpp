@@ -7,6 +7,7 @@
 #include <bulkhead/actors/bounded_actor.hpp>
 #include <bulkhead/actors/connection_core.hpp>
 #include <bulkhead/actors/messages.hpp>
+
 #include <memory>
 
 namespace bulkhead::actors {

@@ -1,6 +1,7 @@
 #include <bulkhead/actors/connection_core.hpp>
 #include <bulkhead/runtime/log.hpp>
 #include <bulkhead/tls/first_flight.hpp>
+
 #include <utility>
 
 namespace bulkhead::actors {
@@ -25,21 +26,30 @@ std::string_view as_text(std::span<const std::byte> bytes) noexcept {
 
 std::string_view to_string(ending how) noexcept {
   switch (how) {
-    case ending::clean: return "clean";
-    case ending::peer_gone: return "peer gone";
-    case ending::timed_out: return "timed out";
-    case ending::refused: return "refused";
-    case ending::stopped: return "stopped";
-    case ending::fault: return "fault";
+    case ending::clean:
+      return "clean";
+    case ending::peer_gone:
+      return "peer gone";
+    case ending::timed_out:
+      return "timed out";
+    case ending::refused:
+      return "refused";
+    case ending::stopped:
+      return "stopped";
+    case ending::fault:
+      return "fault";
   }
   return "unknown";
 }
 
 connection_core::connection_core(environment& env) noexcept : env_(env) {}
 
-connection_core::~connection_core() { drop_exchanges(); }
+connection_core::~connection_core() {
+  drop_exchanges();
+}
 
-// -- entry points -----------------------------------------------------------------------------------
+// -- entry points
+// -----------------------------------------------------------------------------------
 
 template <class F>
 void connection_core::guarded(F&& f) noexcept {
@@ -82,7 +92,9 @@ void connection_core::drain() noexcept {
   });
 }
 
-void connection_core::abort(ending how) noexcept { finish(how); }
+void connection_core::abort(ending how) noexcept {
+  finish(how);
+}
 
 void connection_core::on_received(std::span<const std::byte> bytes) noexcept {
   guarded([&] {
@@ -105,7 +117,8 @@ void connection_core::on_received(std::span<const std::byte> bytes) noexcept {
         body_bytes_ += static_cast<std::uint32_t>(bytes.size());
         if (body_bytes_ > linger_bytes) finish(ending_);
         return;
-      case phase::over: return;
+      case phase::over:
+        return;
     }
   });
 }
@@ -147,7 +160,8 @@ void connection_core::timer_expired(void* self) noexcept {
   c->guarded([c] { c->expired(); });
 }
 
-// -- receiving --------------------------------------------------------------------------------------
+// -- receiving
+// --------------------------------------------------------------------------------------
 
 void connection_core::first_bytes(std::span<const std::byte> bytes) {
   if (held_) {
@@ -158,11 +172,13 @@ void connection_core::first_bytes(std::span<const std::byte> bytes) {
     case tls::first_flight::incomplete:
       if (!held_) held_ = std::make_unique<std::string>(as_text(bytes));
       return;
-    case tls::first_flight::plain_http: return refuse_plain_http();
+    case tls::first_flight::plain_http:
+      return refuse_plain_http();
     case tls::first_flight::garbage:
       env_.counters.handshake_failures.add();
       return say_last(tls::alert_unexpected_message);
-    case tls::first_flight::record: break;
+    case tls::first_flight::record:
+      break;
   }
   if (env_.pending_handshakes >= env_.settings.pending_handshakes) {
     env_.counters.rejected.add();
@@ -284,18 +300,39 @@ void connection_core::hold(std::string_view plaintext) {
   held_ = std::make_unique<std::string>(plaintext);
 }
 
+void connection_core::take_parser() {
+  asked_ = true;
+  if (env_.parsers.empty()) {
+    parser_ = std::make_unique<http::request_parser>(env_.settings.limits);
+  } else {
+    parser_ = std::move(env_.parsers.back());
+    env_.parsers.pop_back();
+  }
+}
+
+void connection_core::give_parser_back() {
+  if (env_.parsers.size() < environment::parsers_kept) env_.parsers.push_back(std::move(parser_));
+  parser_.reset();
+}
+
 void connection_core::consume(std::string_view bytes) {
-  if (!parser_) parser_ = std::make_unique<http::request_parser>(env_.settings.limits);
+  bool between_requests = false;
   while (!bytes.empty() && !close_after_ && !no_more_requests_ && !over()) {
     if (env_.output.size() >= turn_output_limit) flush();
     if (over()) return;
-    if (!may_read()) return hold(bytes);
+    if (!may_read()) {
+      hold(bytes);
+      break;
+    }
+    if (!parser_) take_parser();
     if (!current_) begin_request();
+    between_requests = false;
     const auto step = parser_->parse(bytes, current_->request);
     bytes.remove_prefix(step.consumed);
     if (in_body_) body_bytes_ += static_cast<std::uint32_t>(step.consumed);
     switch (step.state) {
-      case http::request_parser::progress::more: break;
+      case http::request_parser::progress::more:
+        break;
       case http::request_parser::progress::head:
         in_body_ = true;
         body_bytes_ = 0;
@@ -309,6 +346,7 @@ void connection_core::consume(std::string_view bytes) {
           no_more_requests_ = true;
           peer_expects_close_ = bytes.empty();
         }
+        between_requests = current_->request.keep_alive();
         dispatch(std::move(current_));
         break;
       }
@@ -317,6 +355,7 @@ void connection_core::consume(std::string_view bytes) {
         return refuse(parser_->error_status(), parser_->error_reason());
     }
   }
+  if (between_requests && parser_ && !over()) give_parser_back();
 }
 
 void connection_core::say_continue() {
@@ -325,13 +364,14 @@ void connection_core::say_continue() {
   }
 }
 
-// -- requests -----------------------------------------------------------------------------------------
+// -- requests
+// -----------------------------------------------------------------------------------------
 
 void connection_core::begin_request() {
   current_ = env_.exchanges.take();
-  current_->request.set_origin(
-      (static_cast<std::uint64_t>(env_.shard.index()) << 48U) | ++env_.next_request_id, peer_,
-      secure_, session_ ? session_->client() : nullptr);
+  // Unique in the process without a shared counter: shards take turns in blocks of 1,024 numbers.
+  const std::uint64_t id = ++env_.next_request_id * 1024 + env_.shard.index();
+  current_->request.set_origin(id, peer_, secure_, session_ ? session_->client() : nullptr);
   request_began_ = env_.shard.now();
 }
 
@@ -411,8 +451,8 @@ void connection_core::answer_queue() {
 // An error of the client: answered after what was asked before it, then the connection closes.
 void connection_core::refuse(std::uint16_t status, std::string_view why) {
   if (runtime::log::enabled(runtime::log::level::debug)) {
-    runtime::log::debug("http", peer_.to_string() + ": " + std::to_string(status) + ": " +
-                                    std::string(why));
+    runtime::log::debug(
+        "http", peer_.to_string() + ": " + std::to_string(status) + ": " + std::string(why));
   }
   ending_ = ending::refused;
   in_body_ = continue_due_ = false;
@@ -448,7 +488,8 @@ void connection_core::drop_exchanges() noexcept {
   current_.reset();
 }
 
-// -- sending ------------------------------------------------------------------------------------------
+// -- sending
+// ------------------------------------------------------------------------------------------
 
 // Encrypts what the turn produced (or what a slow reader left) and gives it to the transport: one
 // write, as long as it fits a block. Leaves the shard's output empty.
@@ -521,7 +562,8 @@ void connection_core::all_sent() {
   arm(env_.shard.now() + env_.settings.timeouts.linger);
 }
 
-// -- the end ------------------------------------------------------------------------------------------
+// -- the end
+// ------------------------------------------------------------------------------------------
 
 void connection_core::finish(ending how) noexcept {
   if (over()) return;
@@ -541,7 +583,8 @@ void connection_core::finish(ending how) noexcept {
   on_over(how);
 }
 
-// -- deadlines ----------------------------------------------------------------------------------------
+// -- deadlines
+// ----------------------------------------------------------------------------------------
 
 // A later deadline only moves a value: the timer notices when it fires. Most requests cost nothing.
 void connection_core::arm(runtime::steady_time when) noexcept {
@@ -562,7 +605,7 @@ void connection_core::set_deadline() noexcept {
   }
   if (parser_ && parser_->in_request()) return arm(request_began_ + t.head);
   if (in_flight_ != 0) return timer_.cancel();  // the handler's time is not the client's
-  if (!parser_ && !session_) return;            // plain: the head is due from accept
+  if (!asked_ && !session_) return;             // plain: the head is due from accept
   arm(now + t.idle);
 }
 
@@ -581,7 +624,7 @@ void connection_core::expired() {
     ending_ = ending::timed_out;
   } else {
     // An idle keep-alive connection: nothing is wrong with it.
-    ending_ = parser_ ? ending::clean : ending::timed_out;
+    ending_ = asked_ ? ending::clean : ending::timed_out;
     close_after_ = true;
   }
   flush();

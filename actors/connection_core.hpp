@@ -10,6 +10,7 @@
 #include <bulkhead/runtime/endpoint.hpp>
 #include <bulkhead/runtime/transport.hpp>
 #include <bulkhead/tls/session.hpp>
+
 #include <cstddef>
 #include <cstdint>
 #include <exception>
@@ -46,7 +47,8 @@ class connection_core : public runtime::transport_events, public exchange_owner 
   [[nodiscard]] bool over() const noexcept { return phase_ == phase::over; }
   [[nodiscard]] std::uint32_t in_flight() const noexcept { return in_flight_; }
 
-  // -- transport_events, exchange_owner ------------------------------------------------------------
+  // -- transport_events, exchange_owner
+  // ------------------------------------------------------------
 
   void on_received(std::span<const std::byte> bytes) noexcept final;
   void on_receive_end(runtime::receive_end how) noexcept final;
@@ -85,6 +87,8 @@ class connection_core : public runtime::transport_events, public exchange_owner 
   [[nodiscard]] bool may_read() const noexcept;
   void consume(std::string_view plaintext);
   void say_continue();
+  void take_parser();
+  void give_parser_back();
   void hold(std::string_view plaintext);
   void established();
   void peer_closed(bool clean);
@@ -116,8 +120,8 @@ class connection_core : public runtime::transport_events, public exchange_owner 
   std::unique_ptr<http::request_parser> parser_;
   std::unique_ptr<std::string> held_;  // first bytes of a record, or plaintext without credit
   std::unique_ptr<backlog> backlog_;
-  exchange_ref current_;         // being parsed
-  exchange* first_ = nullptr;    // in flight, in order; each held by one reference
+  exchange_ref current_;       // being parsed
+  exchange* first_ = nullptr;  // in flight, in order; each held by one reference
   exchange* last_ = nullptr;
   runtime::block out_;
   runtime::timer timer_{&connection_core::timer_expired, this};
@@ -129,21 +133,22 @@ class connection_core : public runtime::transport_events, public exchange_owner 
   std::uint32_t unsent_responses_ = 0;  // to count as completed once their bytes are gone
   std::uint32_t body_bytes_ = 0;        // of the request being received
   phase phase_ = phase::waiting;
-  ending ending_ = ending::clean;     // what a close in progress will be called
+  ending ending_ = ending::clean;  // what a close in progress will be called
   bool secure_ = false;
-  bool sending_ = false;              // a block is with the transport
+  bool sending_ = false;  // a block is with the transport
   bool receive_paused_ = false;
-  bool peer_finished_ = false;        // close_notify or FIN arrived
-  bool no_more_requests_ = false;     // what arrives from now on is not parsed
-  bool close_after_ = false;          // after what is queued: close
-  bool close_sent_ = false;           // the last bytes of our direction are in out_
-  bool peer_expects_close_ = false;   // the client asked for it: no need to linger
+  bool peer_finished_ = false;       // close_notify or FIN arrived
+  bool no_more_requests_ = false;    // what arrives from now on is not parsed
+  bool close_after_ = false;         // after what is queued: close
+  bool close_sent_ = false;          // the last bytes of our direction are in out_
+  bool peer_expects_close_ = false;  // the client asked for it: no need to linger
   bool draining_ = false;
   bool dispatching_ = false;
   bool pumping_ = false;
-  bool pending_counted_ = false;      // in environment::pending_handshakes
+  bool pending_counted_ = false;  // in environment::pending_handshakes
   bool in_body_ = false;
-  bool continue_due_ = false;         // 100 (Continue), once earlier answers are out
+  bool asked_ = false;         // a request has begun on this connection
+  bool continue_due_ = false;  // 100 (Continue), once earlier answers are out
 };
 
 }  // namespace bulkhead::actors

@@ -1,4 +1,5 @@
 #include <bulkhead/actors/counters.hpp>
+
 #include <initializer_list>
 #include <string_view>
 #include <utility>
@@ -41,7 +42,8 @@ void counters_snapshot::add(const shard_counters& c) noexcept {
 
 std::string counters_snapshot::to_json() const {
   std::string out = "{";
-  for (const auto& [name, value] : std::initializer_list<std::pair<std::string_view, std::uint64_t>>{
+  for (const auto& [name, value] :
+       std::initializer_list<std::pair<std::string_view, std::uint64_t>>{
            {"admitted", admitted},
            {"open", open},
            {"closed", closed},

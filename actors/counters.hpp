@@ -38,20 +38,20 @@ class shared_counter {
 };
 
 struct alignas(64) shard_counters {
-  counter admitted;   // connections
-  counter closed;     // connections
-  counter rejected;   // connections refused by admission, each answered and counted
+  counter admitted;           // connections
+  counter closed;             // connections
+  counter rejected;           // connections refused by admission, each answered and counted
   counter connection_faults;  // connections that ended by a defect of ours, not by their peer
   counter handshakes;         // completed
   counter handshake_failures;
   counter handshake_timeouts;
-  counter truncated;  // TLS sessions that ended without close_notify
-  counter malformed;  // requests refused by the parser
-  counter late;       // requests that did not arrive whole in time
-  counter started;    // requests given to a handler or answered in its place
-  counter completed;  // answered, and with the kernel to the last byte
-  counter trapped;    // the handler faulted
-  counter aborted;    // the client or a deadline ended them
+  counter truncated;             // TLS sessions that ended without close_notify
+  counter malformed;             // requests refused by the parser
+  counter late;                  // requests that did not arrive whole in time
+  counter started;               // requests given to a handler or answered in its place
+  counter completed;             // answered, and with the kernel to the last byte
+  counter trapped;               // the handler faulted
+  counter aborted;               // the client or a deadline ended them
   shared_counter messages_sent;  // to mailboxes of connections
   shared_counter messages_refused;
   shared_counter messages_handled;

@@ -8,14 +8,18 @@
 #include <bulkhead/actors/exchange.hpp>
 #include <bulkhead/actors/output.hpp>
 #include <bulkhead/actors/settings.hpp>
+#include <bulkhead/http/request_parser.hpp>
 #include <bulkhead/http/serializer.hpp>
 #include <bulkhead/runtime/shard.hpp>
 #include <bulkhead/tls/configuration.hpp>
+
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace bulkhead::actors {
 
@@ -30,6 +34,9 @@ struct environment {
   http::serializer serializer;
   shard_counters counters;
   exchange_pool exchanges;
+  // Parsers between two requests: an idle connection holds none.
+  std::vector<std::unique_ptr<http::request_parser>> parsers;
+  static constexpr std::size_t parsers_kept = 64;
   // What the next TLS session gets; replaced whole by a rotation.
   std::shared_ptr<const tls::context> tls;
   std::uint32_t pending_handshakes = 0;
@@ -45,7 +52,8 @@ struct environment {
     return wall_;
   }
 
-  // -- scratch of the connection whose turn it is --------------------------------------------------
+  // -- scratch of the connection whose turn it is
+  // --------------------------------------------------
   bool busy = false;  // a connection's turn is on: another one's answer waits for the loop
   turn_output output;
   std::array<std::byte, 16384 + 512> plaintext;

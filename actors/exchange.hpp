@@ -4,11 +4,12 @@
 // reference; its answer comes back as a message, never as a write to this object.
 #pragma once
 
-#include <atomic>
 #include <bulkhead/http/request.hpp>
 #include <bulkhead/http/response.hpp>
 #include <bulkhead/http/task.hpp>
 #include <bulkhead/runtime/shard.hpp>
+
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <utility>

@@ -1,4 +1,5 @@
 #include <bulkhead/actors/output.hpp>
+
 #include <utility>
 
 namespace bulkhead::actors {
@@ -30,8 +31,7 @@ void turn_output::clear() noexcept {
 void backlog::take_rest(turn_output& output) {
   auto text_until = [&](std::size_t end) {
     if (output.text_at_ >= end) return;
-    pieces_.push_back(
-        {http::body(output.text_.substr(output.text_at_, end - output.text_at_)), 0});
+    pieces_.push_back({http::body(output.text_.substr(output.text_at_, end - output.text_at_)), 0});
     output.text_at_ = end;
   };
   for (; output.piece_at_ < output.large_.size(); ++output.piece_at_) {

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <bulkhead/http/body.hpp>
+
 #include <cstddef>
 #include <deque>
 #include <span>
@@ -46,7 +47,7 @@ class turn_output {
   std::string text_;
   std::vector<piece> large_;
   std::size_t large_bytes_ = 0;
-  std::size_t text_at_ = 0;   // how far drain() has come
+  std::size_t text_at_ = 0;  // how far drain() has come
   std::size_t piece_at_ = 0;
 };
 

@@ -2,6 +2,8 @@
 #include <bulkhead/actors/serving_group.hpp>
 #include <bulkhead/actors/worker_shard.hpp>
 #include <bulkhead/runtime/log.hpp>
+
+#include <algorithm>
 #include <utility>
 
 namespace bulkhead::actors {
@@ -9,7 +11,9 @@ namespace bulkhead::actors {
 serving_group::serving_group(options o, runtime::shard& control)
     : options_(std::move(o)), control_(control), admissions_(options_.capacity) {}
 
-serving_group::~serving_group() { stop_and_join(); }
+serving_group::~serving_group() {
+  stop_and_join();
+}
 
 result<std::unique_ptr<serving_group>> serving_group::open(options o, runtime::shard& control,
                                                            actor_runtime* actors) {
@@ -82,6 +86,10 @@ void serving_group::drain(runtime::milliseconds limit, std::function<void()> don
 
 void serving_group::stop_and_join() {
   for (auto& s : shards_) s->stop_and_join();
+}
+
+bool serving_group::cut_off() const noexcept {
+  return std::any_of(shards_.begin(), shards_.end(), [](const auto& s) { return s->cut_off(); });
 }
 
 std::vector<std::string> serving_group::addresses() const {

@@ -12,6 +12,7 @@
 #include <bulkhead/runtime/shard.hpp>
 #include <bulkhead/tls/configuration_store.hpp>
 #include <bulkhead/tls/options.hpp>
+
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -56,6 +57,8 @@ class serving_group {
   // `done` is called on the control shard.
   void drain(runtime::milliseconds limit, std::function<void()> done);
   void stop_and_join();
+  // The drain ran out of time.
+  [[nodiscard]] bool cut_off() const noexcept;
 
   // With the ports that the kernel chose: secure ones first.
   [[nodiscard]] std::vector<std::string> addresses() const;

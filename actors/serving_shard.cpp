@@ -1,13 +1,14 @@
 #include <bulkhead/actors/serving_shard.hpp>
 #include <bulkhead/runtime/log.hpp>
 #include <bulkhead/tls/first_flight.hpp>
+
+#include <pthread.h>
+#include <sys/socket.h>
+
 #include <exception>
 #include <string>
 #include <string_view>
 #include <utility>
-
-#include <pthread.h>
-#include <sys/socket.h>
 
 namespace bulkhead::actors {
 
@@ -28,13 +29,14 @@ serving_shard::serving_shard(plan p)
       handlers_(std::move(p.handlers)),
       env_(loop_, p.settings, *handlers_, std::move(p.server_name)),
       admissions_(*p.admissions),
-      drain_timer_(
-          [](void* self) noexcept { static_cast<serving_shard*>(self)->abort_connections(); },
-          this) {
+      drain_timer_([](void* self) noexcept { static_cast<serving_shard*>(self)->drain_expired(); },
+                   this) {
   env_.tls = std::move(p.tls);
 }
 
-serving_shard::~serving_shard() { stop_and_join(); }
+serving_shard::~serving_shard() {
+  stop_and_join();
+}
 
 void serving_shard::listen(runtime::unique_fd socket, bool secure) {
   listeners_.push_back(std::make_unique<runtime::listener>(
@@ -77,7 +79,16 @@ void serving_shard::drain(runtime::milliseconds limit, std::function<void()> don
   });
 }
 
-// -- admission ----------------------------------------------------------------------------------------
+void serving_shard::drain_expired() noexcept {
+  cut_off_.store(true, std::memory_order_relaxed);
+  runtime::log::warn("server", "shard " + std::to_string(loop_.index()) + ": " +
+                                   std::to_string(open()) +
+                                   " connections did not end in time and are cut off");
+  abort_connections();
+}
+
+// -- admission
+// ----------------------------------------------------------------------------------------
 
 void serving_shard::arrive(arrival a) {
   if (!admissions_.admit()) return refuse(std::move(a));
@@ -103,6 +114,7 @@ serving_shard& serving_shard::least_loaded() noexcept {
 }
 
 void serving_shard::take(arrival a) {
+  if (env_.draining) return connection_over();  // accepted by another shard just before the stop
   env_.counters.admitted.add();
   try {
     open_connection(std::move(a));

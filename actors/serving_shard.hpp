@@ -3,11 +3,12 @@
 // Made and joined by the server's thread; everything else happens on the shard's own.
 #pragma once
 
-#include <atomic>
 #include <bulkhead/actors/environment.hpp>
 #include <bulkhead/runtime/endpoint.hpp>
 #include <bulkhead/runtime/listener.hpp>
 #include <bulkhead/runtime/shard.hpp>
+
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -58,7 +59,8 @@ class serving_shard {
   serving_shard(const serving_shard&) = delete;
   serving_shard& operator=(const serving_shard&) = delete;
 
-  // -- the server's thread -------------------------------------------------------------------------
+  // -- the server's thread
+  // -------------------------------------------------------------------------
 
   // Before start(). `secure`: the socket speaks TLS.
   void listen(runtime::unique_fd socket, bool secure);
@@ -69,13 +71,16 @@ class serving_shard {
   void stop_and_join();
   void publish(std::shared_ptr<const tls::context> context);
 
-  // -- any thread ------------------------------------------------------------------------------------
+  // -- any thread
+  // ------------------------------------------------------------------------------------
 
   [[nodiscard]] runtime::shard& loop() noexcept { return loop_; }
   [[nodiscard]] const shard_counters& counters() const noexcept { return env_.counters; }
   [[nodiscard]] std::uint32_t open() const noexcept {
     return open_.load(std::memory_order_relaxed);
   }
+  // A drain ran out of time and cut connections off.
+  [[nodiscard]] bool cut_off() const noexcept { return cut_off_.load(std::memory_order_relaxed); }
 
  protected:
   struct arrival {
@@ -84,7 +89,8 @@ class serving_shard {
     bool secure = false;
   };
 
-  // -- the shard's thread ------------------------------------------------------------------------------
+  // -- the shard's thread
+  // ------------------------------------------------------------------------------
 
   virtual void on_start() {}
   virtual void open_connection(arrival a) = 0;
@@ -107,7 +113,10 @@ class serving_shard {
   admission& admissions_;
   std::atomic<std::uint32_t> open_{0};
   std::vector<std::unique_ptr<runtime::listener>> listeners_;
+  void drain_expired() noexcept;
+
   runtime::timer drain_timer_;
+  std::atomic<bool> cut_off_{false};
   std::function<void()> drained_;
   std::thread thread_;
 };

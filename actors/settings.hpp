@@ -3,6 +3,7 @@
 
 #include <bulkhead/http/limits.hpp>
 #include <bulkhead/runtime/clock.hpp>
+
 #include <cstddef>
 #include <cstdint>
 

@@ -1,4 +1,5 @@
 #include <bulkhead/actors/slim_actor.hpp>
+
 #include <string>
 
 namespace bulkhead::actors {
@@ -27,7 +28,8 @@ bool slim_actor::deliver(caf::mailbox_element_ptr x) {
         bounce(sender, id);
       }
       return false;
-    case caf::intrusive::inbox_result::success: break;
+    case caf::intrusive::inbox_result::success:
+      break;
   }
   return true;
 }

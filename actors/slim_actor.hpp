@@ -6,10 +6,11 @@
 #pragma once
 
 #include <bulkhead/actors/shard_unit.hpp>
-#include <exception>
 
 #include <caf/actor_traits.hpp>
 #include <caf/behavior.hpp>
+
+#include <exception>
 
 namespace bulkhead::actors {
 
@@ -37,7 +38,8 @@ class slim_actor : public caf::local_actor,
     BULKHEAD_ENQUEUE_RETURN(delivered);
   }
 
-  // -- caf::local_actor, caf::resumable ------------------------------------------------------------
+  // -- caf::local_actor, caf::resumable
+  // ------------------------------------------------------------
 
   void launch(compat::unit* from, bool lazy, bool hide) override;
   BULKHEAD_SUBTYPE { return io_actor; }
@@ -49,7 +51,8 @@ class slim_actor : public caf::local_actor,
   bool cleanup(caf::error&& why, compat::unit* on) override;
 #endif
 
-  // -- for what runs on the shard --------------------------------------------------------------------
+  // -- for what runs on the shard
+  // --------------------------------------------------------------------
 
   // Ends the actor: refuses what is queued, tells monitors and links. On the shard's thread.
   void terminate(caf::error why) noexcept;
@@ -58,17 +61,23 @@ class slim_actor : public caf::local_actor,
   // Puts the message into the mailbox; false when the actor is dead. Any thread.
   bool deliver(caf::mailbox_element_ptr x);
   // A message that was in the mailbox when the actor died.
-  virtual void on_refused(caf::mailbox_element& x) noexcept { static_cast<void>(x); }
+  virtual void on_refused(caf::mailbox_element& x) noexcept {
+    static_cast<void>(x);
+  }
 
   virtual void on_message(caf::mailbox_element& x) = 0;
   // A linked actor or someone with authority asks for the end; exit_reason::kill never comes here.
   virtual void on_exit_message(caf::exit_msg& x) {
     if (x.reason) terminate(std::move(x.reason));
   }
-  virtual void on_down_message(caf::down_msg& x) { static_cast<void>(x); }
+  virtual void on_down_message(caf::down_msg& x) {
+    static_cast<void>(x);
+  }
   // Just before monitors hear of it. Strong handles to others are dropped here: they are cycles
   // that would survive the end (caf.md 4.9).
-  virtual void on_terminate(const caf::error& why) noexcept { static_cast<void>(why); }
+  virtual void on_terminate(const caf::error& why) noexcept {
+    static_cast<void>(why);
+  }
 
   // The exception as an exit reason that keeps its text (CAF's own handler prints it through an
   // actor and loses it, caf.md 4.6).
@@ -81,7 +90,9 @@ class slim_actor : public caf::local_actor,
   [[nodiscard]] bool fetch() noexcept;
   void drop_head() noexcept;
 #if !BULKHEAD_CAF_0_17
-  void force_close_mailbox() override { refuse_mailbox(); }
+  void force_close_mailbox() override {
+    refuse_mailbox();
+  }
   void do_unstash(caf::mailbox_element_ptr) override {}
 #endif
 

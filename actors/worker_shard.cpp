@@ -1,5 +1,6 @@
 #include <bulkhead/actors/worker_shard.hpp>
 #include <bulkhead/runtime/log.hpp>
+
 #include <cerrno>
 #include <cstdlib>
 #include <memory>

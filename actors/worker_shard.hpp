@@ -5,6 +5,7 @@
 
 #include <bulkhead/actors/connection_core.hpp>
 #include <bulkhead/actors/serving_shard.hpp>
+
 #include <unordered_set>
 
 namespace bulkhead::actors {

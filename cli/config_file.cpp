@@ -1,5 +1,8 @@
-#include <algorithm>
 #include <bulkhead/cli/config_file.hpp>
+
+#include <toml++/toml.h>
+
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <fstream>
@@ -8,8 +11,6 @@
 #include <map>
 #include <sstream>
 #include <utility>
-
-#include <toml++/toml.h>
 
 namespace bulkhead::cli {
 
@@ -57,8 +58,7 @@ setter number(T& into, std::int64_t least, std::int64_t most) {
   return [&into, least, most](const toml::node& n) -> complaint {
     const auto* v = n.as_integer();
     if (v == nullptr || v->get() < least || v->get() > most) {
-      return "expects a whole number from " + std::to_string(least) + " to " +
-             std::to_string(most);
+      return "expects a whole number from " + std::to_string(least) + " to " + std::to_string(most);
     }
     into = static_cast<T>(v->get());
     return {};
@@ -130,10 +130,10 @@ std::map<std::string, section> known_keys(serve_settings& s) {
         {"test_routes", flag(s.test_routes)}}},
       {"tls",
        {{"identity", identities(o.tls.identities)},
-        {"min_version", choice(o.tls.min_version, {{"1.2", tls::version::tls1_2},
-                                                   {"1.3", tls::version::tls1_3}})},
-        {"max_version", choice(o.tls.max_version, {{"1.2", tls::version::tls1_2},
-                                                   {"1.3", tls::version::tls1_3}})},
+        {"min_version",
+         choice(o.tls.min_version, {{"1.2", tls::version::tls1_2}, {"1.3", tls::version::tls1_3}})},
+        {"max_version",
+         choice(o.tls.max_version, {{"1.2", tls::version::tls1_2}, {"1.3", tls::version::tls1_3}})},
         {"client_auth", choice(o.tls.clients, {{"none", tls::client_auth::none},
                                                {"optional", tls::client_auth::optional},
                                                {"required", tls::client_auth::required}})},
@@ -224,8 +224,9 @@ result<void> read_config(const std::string& path, serve_settings& into) {
   const auto unknown = [&](const toml::node& n, const std::string& what, const std::string& key,
                            const std::string& prefix, const std::vector<std::string>& known) {
     const std::string near = nearest(key, known);
-    return refuse(line_of(n), "unknown " + what + " \"" + prefix + key + '"' +
-                                  (near.empty() ? "" : "; did you mean \"" + prefix + near + "\"?"));
+    return refuse(line_of(n),
+                  "unknown " + what + " \"" + prefix + key + '"' +
+                      (near.empty() ? "" : "; did you mean \"" + prefix + near + "\"?"));
   };
   const auto sections = known_keys(into);
   for (const auto& [section_key, section_node] : parsed) {

@@ -3,6 +3,7 @@
 
 #include <bulkhead/cli/serve.hpp>
 #include <bulkhead/runtime/error.hpp>
+
 #include <string>
 
 namespace bulkhead::cli {

@@ -1,11 +1,12 @@
 // The bulkhead program: reads the command line and runs one of its commands.
 #include <bulkhead/cli/serve.hpp>
 #include <bulkhead/version.hpp>
+
+#include <CLI/CLI.hpp>
+
 #include <cstdio>
 #include <exception>
 #include <string>
-
-#include <CLI/CLI.hpp>
 
 namespace {
 

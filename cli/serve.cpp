@@ -2,13 +2,14 @@
 #include <bulkhead/cli/serve.hpp>
 #include <bulkhead/fixtures/demo_routes.hpp>
 #include <bulkhead/supervision/server.hpp>
+
+#include <CLI/CLI.hpp>
+
 #include <cstdint>
 #include <cstdio>
 #include <functional>
 #include <memory>
 #include <utility>
-
-#include <CLI/CLI.hpp>
 
 namespace bulkhead::cli {
 
@@ -70,9 +71,7 @@ result<serve_settings> serve_command::settle() const {
   if (capacity_ != 0) o.capacity = capacity_;
   if (test_routes_) s.test_routes = true;
 
-  const auto usage = [](std::string what) {
-    return error(error_category::usage, std::move(what));
-  };
+  const auto usage = [](std::string what) { return error(error_category::usage, std::move(what)); };
   if (cert_.empty() != key_.empty()) {
     return usage(cert_.empty() ? "--key needs --cert" : "--cert needs --key");
   }
@@ -102,8 +101,7 @@ result<serve_settings> serve_command::settle() const {
     }
   }
   if (!log_level_.empty() && !runtime::log::parse_level(log_level_, s.log_level)) {
-    return usage("--log-level " + log_level_ +
-                 ": use trace, debug, info, warn, error or off");
+    return usage("--log-level " + log_level_ + ": use trace, debug, info, warn, error or off");
   }
   if (o.listen.empty() && o.plain_listen.empty() && !o.tls.identities.empty()) {
     o.listen = {"127.0.0.1:8443"};

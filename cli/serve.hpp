@@ -4,6 +4,7 @@
 #include <bulkhead/runtime/error.hpp>
 #include <bulkhead/runtime/log.hpp>
 #include <bulkhead/supervision/options.hpp>
+
 #include <string>
 
 namespace CLI {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <bulkhead/actors/dispatcher.hpp>
+
 #include <functional>
 #include <string>
 

@@ -4,6 +4,7 @@
 #include <bulkhead/http/request.hpp>
 #include <bulkhead/http/response.hpp>
 #include <bulkhead/http/task.hpp>
+
 #include <concepts>
 #include <functional>
 #include <memory>
@@ -26,8 +27,7 @@ class handler {
 using handler_factory = std::function<std::shared_ptr<handler>()>;
 
 template <class F>
-concept synchronous_handler =
-    std::is_invocable_r_v<http::response, F&, const http::request&>;
+concept synchronous_handler = std::is_invocable_r_v<http::response, F&, const http::request&>;
 template <class F>
 concept coroutine_handler =
     std::is_invocable_r_v<http::task<http::response>, F&, const http::request&> &&
@@ -55,7 +55,7 @@ template <class G>
 factory(G) -> factory<G>;
 
 template <class F>
-  requires any_handler<std::decay_t<F>>
+requires any_handler<std::decay_t<F>>
 [[nodiscard]] handler_factory make_factory(F&& prototype) {
   using callable = std::decay_t<F>;
   static_assert(std::copy_constructible<callable>,

@@ -1,5 +1,11 @@
 #include <bulkhead/actors/caf_compat.hpp>
 #include <bulkhead/supervision/handler_pool.hpp>
+
+#include <caf/allowed_unsafe_message_type.hpp>
+#include <caf/event_based_actor.hpp>
+#include <caf/send.hpp>
+#include <caf/stateful_actor.hpp>
+
 #include <condition_variable>
 #include <deque>
 #include <exception>
@@ -8,11 +14,6 @@
 #include <string>
 #include <utility>
 #include <vector>
-
-#include <caf/allowed_unsafe_message_type.hpp>
-#include <caf/event_based_actor.hpp>
-#include <caf/send.hpp>
-#include <caf/stateful_actor.hpp>
 
 namespace bulkhead::supervision {
 
@@ -137,8 +138,7 @@ class handler_actor final : public caf::event_based_actor {
     } catch (...) {
       const http::request& q = j.x->request;
       pool_->supervisor.fault(std::current_exception(),
-                              {.route = std::string(q.method_name()) + ' ' +
-                                        std::string(q.path()),
+                              {.route = std::string(q.method_name()) + ' ' + std::string(q.path()),
                                .request = q.id(),
                                .shard = j.shard});
       r = http::response::problem(500);
@@ -207,8 +207,7 @@ class handler_supervisor final : public caf::event_based_actor {
     {
       const std::lock_guard lock(pool_->mutex);
       --pool_->alive;
-      std::erase_if(pool_->idle,
-                    [&](const caf::actor& a) { return a.address() == down.source; });
+      std::erase_if(pool_->idle, [&](const caf::actor& a) { return a.address() == down.source; });
       if (pool_->alive == 0) pool_->ended.notify_all();
     }
     fill();
@@ -226,7 +225,9 @@ handler_pool::handler_pool(actors::actor_runtime& on, route_supervisor& supervis
   caf::anon_send(state_->supervisor_actor, start_instances{});
 }
 
-handler_pool::~handler_pool() { static_cast<void>(stop(runtime::milliseconds(0))); }
+handler_pool::~handler_pool() {
+  static_cast<void>(stop(runtime::milliseconds(0)));
+}
 
 bool handler_pool::submit(actors::exchange& x, unsigned shard) {
   job j{actors::exchange_ref(x), x.owner()->make_reply_port(), shard};
@@ -255,8 +256,7 @@ bool handler_pool::stop(runtime::milliseconds limit) {
   for (const caf::actor& a : std::exchange(state_->idle, {})) {
     actors::compat::post_exit(a, caf::exit_reason::user_shutdown);
   }
-  const bool quiet =
-      state_->ended.wait_for(lock, limit, [this] { return state_->alive == 0; });
+  const bool quiet = state_->ended.wait_for(lock, limit, [this] { return state_->alive == 0; });
   if (state_->supervisor_actor) {
     actors::compat::post_exit(std::exchange(state_->supervisor_actor, nullptr),
                               caf::exit_reason::user_shutdown);

@@ -8,6 +8,7 @@
 #include <bulkhead/actors/exchange.hpp>
 #include <bulkhead/supervision/handler.hpp>
 #include <bulkhead/supervision/route_supervisor.hpp>
+
 #include <cstdint>
 #include <memory>
 

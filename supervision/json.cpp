@@ -1,5 +1,6 @@
-#include <array>
 #include <bulkhead/supervision/json.hpp>
+
+#include <array>
 #include <cstdint>
 #include <cstdio>
 

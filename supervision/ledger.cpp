@@ -1,6 +1,7 @@
 #include <bulkhead/runtime/log.hpp>
 #include <bulkhead/supervision/json.hpp>
 #include <bulkhead/supervision/ledger.hpp>
+
 #include <ctime>
 #include <utility>
 

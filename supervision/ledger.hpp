@@ -5,6 +5,7 @@
 #pragma once
 
 #include <bulkhead/runtime/clock.hpp>
+
 #include <cstdint>
 #include <deque>
 #include <mutex>
@@ -16,13 +17,13 @@ namespace bulkhead::supervision {
 struct fault {
   std::uint64_t number = 0;  // of this process, from 1
   runtime::wall_time when{};
-  std::string child;      // id of the child_spec
-  std::string kind;       // exception type, "connection", ...
-  std::string what;       // its text, for operators
-  std::string route;      // method and target of the request, if one was being served
+  std::string child;          // id of the child_spec
+  std::string kind;           // exception type, "connection", ...
+  std::string what;           // its text, for operators
+  std::string route;          // method and target of the request, if one was being served
   std::uint64_t request = 0;  // its id; 0 without
   unsigned shard = 0;
-  std::string action;     // "restarted", "backing off for 1200 ms", "connection closed"
+  std::string action;  // "restarted", "backing off for 1200 ms", "connection closed"
 };
 
 class ledger {

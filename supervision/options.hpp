@@ -4,6 +4,7 @@
 
 #include <bulkhead/actors/settings.hpp>
 #include <bulkhead/tls/options.hpp>
+
 #include <chrono>
 #include <cstdint>
 #include <string>
@@ -17,7 +18,8 @@ enum class mode : std::uint8_t {
 };
 
 struct server_options {
-  // -- behaviour -----------------------------------------------------------------------------------
+  // -- behaviour
+  // -----------------------------------------------------------------------------------
 
   // HTTPS addresses: "127.0.0.1:8443", "[::1]:8443", "*:443", "unix:/run/x.sock"; port 0 is chosen
   // by the kernel, see server::addresses().
@@ -41,7 +43,8 @@ struct server_options {
   // The Server field; empty leaves it out.
   std::string server_name = "Bulkhead";
 
-  // -- performance -----------------------------------------------------------------------------------
+  // -- performance
+  // -----------------------------------------------------------------------------------
 
   unsigned threads = 0;          // shards; 0: one a core
   unsigned handler_threads = 0;  // for placement actor; 0: one a core

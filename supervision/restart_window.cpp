@@ -1,5 +1,6 @@
-#include <algorithm>
 #include <bulkhead/supervision/restart_window.hpp>
+
+#include <algorithm>
 #include <cmath>
 #include <utility>
 

@@ -6,6 +6,7 @@
 
 #include <bulkhead/runtime/clock.hpp>
 #include <bulkhead/supervision/child_spec.hpp>
+
 #include <deque>
 #include <functional>
 

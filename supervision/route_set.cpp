@@ -1,4 +1,5 @@
 #include <bulkhead/supervision/route_set.hpp>
+
 #include <utility>
 
 namespace bulkhead::supervision {
@@ -26,8 +27,7 @@ result<void> check(const child_spec& s) {
 }  // namespace
 
 result<std::unique_ptr<route_set>> route_set::make(const router& r, const runtime::clock& time,
-                                                   ledger& faults,
-                                                   actors::actor_runtime* actors) {
+                                                   ledger& faults, actors::actor_runtime* actors) {
   auto set = std::make_unique<route_set>();
   for (const route& given : r.routes()) {
     supervised_route s{given, nullptr, nullptr};

@@ -9,6 +9,7 @@
 #include <bulkhead/supervision/handler_pool.hpp>
 #include <bulkhead/supervision/route_supervisor.hpp>
 #include <bulkhead/supervision/router.hpp>
+
 #include <memory>
 #include <string>
 #include <vector>

@@ -1,4 +1,5 @@
 #include <bulkhead/supervision/route_supervisor.hpp>
+
 #include <cxxabi.h>
 
 #include <cstdlib>

@@ -4,11 +4,12 @@
 // relaxed load; a fault takes a mutex.
 #pragma once
 
-#include <atomic>
 #include <bulkhead/runtime/clock.hpp>
 #include <bulkhead/supervision/child_spec.hpp>
 #include <bulkhead/supervision/ledger.hpp>
 #include <bulkhead/supervision/restart_window.hpp>
+
+#include <atomic>
 #include <cstdint>
 #include <exception>
 #include <mutex>

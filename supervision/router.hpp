@@ -6,6 +6,7 @@
 #include <bulkhead/http/request.hpp>
 #include <bulkhead/supervision/child_spec.hpp>
 #include <bulkhead/supervision/handler.hpp>
+
 #include <string>
 #include <utility>
 #include <vector>
@@ -26,8 +27,7 @@ class router {
   // reported by server::start(), with the pattern.
   template <class H>
   router& on(http::method m, std::string pattern, H&& h, child_spec spec = {}) {
-    routes_.push_back(
-        {m, std::move(pattern), std::move(spec), make_factory(std::forward<H>(h))});
+    routes_.push_back({m, std::move(pattern), std::move(spec), make_factory(std::forward<H>(h))});
     return *this;
   }
   template <class H>

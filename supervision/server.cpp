@@ -1,5 +1,3 @@
-#include <algorithm>
-#include <atomic>
 #include <bulkhead/actors/serving_group.hpp>
 #include <bulkhead/actors/worker_shard.hpp>
 #include <bulkhead/runtime/log.hpp>
@@ -9,6 +7,9 @@
 #include <bulkhead/supervision/server.hpp>
 #include <bulkhead/supervision/supervised_dispatcher.hpp>
 #include <bulkhead/supervision/tree.hpp>
+
+#include <algorithm>
+#include <atomic>
 #include <csignal>
 #include <cstdio>
 #include <optional>
@@ -190,18 +191,18 @@ result<void> server::state::start_admin() {
   if (!bound) return bound.why();
   admin_address = bound->where.to_string();
   admin_admissions = std::make_unique<actors::admission>(64);
-  admin = std::make_unique<actors::worker_shard>(actors::serving_shard::plan{
-      .index = 998,
-      .time = &time,
-      .settings = {},
-      .server_name = options.server_name,
-      .admissions = admin_admissions.get(),
-      .handlers = std::make_unique<admin_dispatcher>(admin_sources{
-          .ready = [this] { return ready.load(); },
-          .counters = [this] { return counters().to_json(); },
-          .faults = [this] { return faults.to_json(); },
-          .tree = [this] { return tree_json(*group, *routes); }}),
-      .tls = nullptr});
+  admin = std::make_unique<actors::worker_shard>(
+      actors::serving_shard::plan{.index = 998,
+                                  .time = &time,
+                                  .settings = {},
+                                  .server_name = options.server_name,
+                                  .admissions = admin_admissions.get(),
+                                  .handlers = std::make_unique<admin_dispatcher>(admin_sources{
+                                      .ready = [this] { return ready.load(); },
+                                      .counters = [this] { return counters().to_json(); },
+                                      .faults = [this] { return faults.to_json(); },
+                                      .tree = [this] { return tree_json(*group, *routes); }}),
+                                  .tls = nullptr});
   admin_admissions->shards.push_back(admin.get());
   admin->listen(std::move(bound->sockets.front()), /*secure=*/false);
   admin->start();
@@ -233,7 +234,7 @@ int server::run() {
     if (s.actor_runtime) s.actor_runtime->abandon();
   }
   s.signals.reset();
-  return quiet ? 0 : 1;
+  return quiet && !s.group->cut_off() ? 0 : 1;
 }
 
 void server::stop() noexcept {
@@ -256,12 +257,20 @@ std::vector<std::string> server::addresses() const {
   return state_->group ? state_->group->addresses() : std::vector<std::string>{};
 }
 
-std::string server::admin_address() const { return state_->admin_address; }
+std::string server::admin_address() const {
+  return state_->admin_address;
+}
 
-actors::counters_snapshot server::counters() const { return state_->counters(); }
+actors::counters_snapshot server::counters() const {
+  return state_->counters();
+}
 
-const ledger& server::faults() const noexcept { return state_->faults; }
+const ledger& server::faults() const noexcept {
+  return state_->faults;
+}
 
-bool server::ready() const noexcept { return state_->ready; }
+bool server::ready() const noexcept {
+  return state_->ready;
+}
 
 }  // namespace bulkhead::supervision

@@ -6,6 +6,7 @@
 #include <bulkhead/supervision/ledger.hpp>
 #include <bulkhead/supervision/options.hpp>
 #include <bulkhead/supervision/router.hpp>
+
 #include <memory>
 #include <string>
 #include <vector>

@@ -1,4 +1,5 @@
 #include <bulkhead/supervision/supervised_dispatcher.hpp>
+
 #include <exception>
 #include <string>
 #include <utility>
@@ -21,7 +22,8 @@ void answer_without_route(actors::exchange& x, const http::route_table::match& m
     case http::route_table::outcome::options:
       return x.answer(http::response::empty(204).field("Allow", m.allow));
     case http::route_table::outcome::not_found:
-    case http::route_table::outcome::found: return x.answer(http::response::problem(404));
+    case http::route_table::outcome::found:
+      return x.answer(http::response::problem(404));
   }
 }
 
@@ -42,8 +44,8 @@ void supervised_dispatcher::dispatch(actors::exchange& x) {
 
 void supervised_dispatcher::run_inline(actors::exchange& x, child& c) {
   if (!c.instance && !ensure_instance(c)) {
-    return x.answer(unavailable(c.route->supervisor->backing_off().value_or(
-        std::chrono::milliseconds(1000))));
+    return x.answer(
+        unavailable(c.route->supervisor->backing_off().value_or(std::chrono::milliseconds(1000))));
   }
   try {
     outcome o = c.instance->handle(x.request);

@@ -6,6 +6,7 @@
 
 #include <bulkhead/actors/dispatcher.hpp>
 #include <bulkhead/supervision/route_set.hpp>
+
 #include <memory>
 #include <vector>
 

@@ -1,5 +1,6 @@
 #include <bulkhead/supervision/json.hpp>
 #include <bulkhead/supervision/tree.hpp>
+
 #include <utility>
 
 namespace bulkhead::supervision {

@@ -3,6 +3,7 @@
 
 #include <bulkhead/actors/serving_group.hpp>
 #include <bulkhead/supervision/route_set.hpp>
+
 #include <string>
 
 namespace bulkhead::supervision {
