@@ -25,19 +25,13 @@ head_lines::head_lines(const limits& l) noexcept
 void head_lines::start_request() noexcept {
   recent_ = 0;
   line_ = section_ = fields_ = 0;
-  in_fields_ = trailing_ = false;
+  in_fields_ = false;
 }
 
 void head_lines::start_trailers() noexcept {
   recent_ = ('\r' << 8) | '\n';  // the last chunk's size line ended so
-  in_fields_ = trailing_ = true;
+  in_fields_ = true;
   section_ -= std::min(section_, empty_line);
-}
-
-char head_lines::before(const char* p, const char* begin, unsigned distance) const noexcept {
-  const auto here = static_cast<std::size_t>(p - begin);
-  if (here >= distance) return *(p - distance);
-  return static_cast<char>(recent_ >> (8 * (distance - here - 1)) & 0xFFU);
 }
 
 void head_lines::remember(const char* begin, const char* end) noexcept {
@@ -48,19 +42,6 @@ void head_lines::remember(const char* begin, const char* end) noexcept {
 bool head_lines::charge(std::uint32_t bytes) noexcept {
   section_ += std::min(bytes, max_section_ + empty_line + 1);
   return section_ <= max_section_ + empty_line;
-}
-
-// A request line has single spaces (RFC 9112 section 3); llhttp takes any number.
-const char* head_lines::double_space(const char* p, const char* end,
-                                     const char* begin) const noexcept {
-  while (p != end) {
-    const auto* space =
-        static_cast<const char*>(std::memchr(p, ' ', static_cast<std::size_t>(end - p)));
-    if (space == nullptr) break;
-    if (before(space, begin, 1) == ' ') return space;
-    p = space + 1;
-  }
-  return nullptr;
 }
 
 head_lines::found head_lines::scan(const char* begin, const char* end) noexcept {
@@ -76,12 +57,8 @@ head_lines::found head_lines::scan(const char* begin, const char* end) noexcept 
     const std::uint32_t budget =
         (in_fields_ ? max_section_ + empty_line : max_line_ + line_frame) - count;
     const std::size_t available = static_cast<std::size_t>(end - p);
-    const std::size_t size = std::min<std::size_t>(available, budget);
-    const auto* lf = static_cast<const char*>(std::memchr(p, '\n', size));
-    if (!in_fields_) {
-      const char* twice = double_space(p, lf != nullptr ? lf : p + size, begin);
-      if (twice != nullptr) return {twice, verdict::refused, 400, "more than one space"};
-    }
+    const auto* lf =
+        static_cast<const char*>(std::memchr(p, '\n', std::min<std::size_t>(available, budget)));
     if (lf == nullptr) {
       if (available > budget) {
         return in_fields_ ? found{p + budget, verdict::refused, 431, "field section too large"}

@@ -7,6 +7,7 @@
 
 #include <bulkhead/http/limits.hpp>
 
+#include <cstddef>
 #include <cstdint>
 
 namespace bulkhead::http {
@@ -35,25 +36,24 @@ class head_lines {
   void remember(const char* begin, const char* end) noexcept;
   // The byte `distance` (1 to 8) before p, where [begin, p) is the current piece; NUL where the
   // request had not begun.
-  [[nodiscard]] char before(const char* p, const char* begin, unsigned distance) const noexcept;
+  [[nodiscard]] char before(const char* p, const char* begin, unsigned distance) const noexcept {
+    const auto here = static_cast<std::size_t>(p - begin);
+    if (here >= distance) return *(p - distance);
+    return static_cast<char>(recent_ >> (8 * (distance - here - 1)) & 0xFFU);
+  }
 
   // Chunk extensions are metadata as fields are, and share their limit. False once it is crossed.
   [[nodiscard]] bool charge(std::uint32_t bytes) noexcept;
 
   [[nodiscard]] std::uint32_t request_line_limit() const noexcept { return max_line_; }
-  [[nodiscard]] std::uint32_t request_line_bytes() const noexcept { return line_; }
 
  private:
-  [[nodiscard]] const char* double_space(const char* p, const char* end,
-                                         const char* begin) const noexcept;
-
   std::uint64_t recent_ = 0;  // the last 8 bytes, the latest lowest
   std::uint32_t max_line_, max_section_, max_fields_;
   std::uint32_t line_ = 0;     // bytes of the request line so far
   std::uint32_t section_ = 0;  // bytes of field lines so far, with the empty line
   std::uint32_t fields_ = 0;
   bool in_fields_ = false;
-  bool trailing_ = false;
 };
 
 }  // namespace bulkhead::http

@@ -39,6 +39,7 @@ void request_parser::state::begin_request() noexcept {
   rules = {};
   at = stage::head;
   field_spot = spot::between;
+  target_size = 0;
   chunk_line = 0;
   leading = 0;
   version_bytes = 0;
@@ -70,22 +71,15 @@ int request_parser::state::finish_chunk_line(const char* end) noexcept {
 }
 
 // Says what llhttp stumbled over, where a callback has not.
-void request_parser::state::explain(int error_number, const char* where, const piece& in,
-                                    std::uint32_t line_before, const char* end) noexcept {
+void request_parser::state::explain(int error_number, const char* where, const char* end) noexcept {
   if (status != 0) return;
   if (at == stage::body && (flags & F_CHUNKED) != 0 && !count_chunk_line(where)) return;
   fail(400, reason != nullptr ? reason : "invalid request");
-  if (error_number == HPE_INVALID_METHOD && where != end &&
-      (token_chars(*where) || (*where == ' ' && lines.before(where, in.begin, 1) != '\0'))) {
-    fail(501, "unknown method");  // RFC 9110 section 9.1
-  }
-  if (error_number == HPE_INVALID_URL) {
-    // The same answer as when the target had come in pieces: see on_url().
-    const std::size_t here = line_before + static_cast<std::size_t>(where - in.begin);
-    if (here - (name_of_method().size() + 1) > lines.request_line_limit()) {
-      fail(414, "target too long");
-    }
-  }
+  if (error_number == HPE_INVALID_URL && target_too_long(where)) fail(414, "target too long");
+  // RFC 9110 section 9.1: a method may be unknown, but it must be a token.
+  const bool in_method = where != end && error_number == HPE_INVALID_METHOD;
+  const bool begun = lines.before(where, current().begin, 1) != '\0';
+  if (in_method && (token_chars(*where) || (*where == ' ' && begun))) fail(501, "unknown method");
 }
 
 request_parser::request_parser(const limits& l) : state_(std::make_unique<state>(l)) {}
@@ -112,14 +106,14 @@ request_parser::step request_parser::parse(std::string_view bytes, request& into
   }
 
   while (p != end) {
-    state::piece in{into, p, p};
+    state::piece in{into, p, into.text_.size(), p};
     s.data = &in;
     head_lines::found lines{end, head_lines::verdict::more, 0, nullptr};
-    const std::uint32_t line_before = s.lines.request_line_bytes();
     if (s.at == stage::body) {
       s.awaiting_continue = false;
     } else {
       lines = s.lines.scan(p, end);
+      if (s.at == stage::head) into.text_.append(p, lines.upto);
     }
     const llhttp_errno_t error =
         lines.upto == p ? HPE_OK : llhttp_execute(&s, p, static_cast<std::size_t>(lines.upto - p));
@@ -139,7 +133,7 @@ request_parser::step request_parser::parse(std::string_view bytes, request& into
     if (error != HPE_PAUSED) {
       const char* where = llhttp_get_error_pos(&s);
       if (where == nullptr || where < p || where > end) where = p;
-      s.explain(error, where, in, line_before, end);
+      s.explain(error, where, end);
       p = where;
       return failed();
     }

@@ -1,4 +1,4 @@
-// What llhttp finds, put into the request: each callback appends once, or refuses.
+// What llhttp finds, put into the request: each callback says where it is in the text, or refuses.
 #include <bulkhead/http/request_parser_state.hpp>
 #include <bulkhead/http/target.hpp>
 #include <bulkhead/http/token.hpp>
@@ -34,32 +34,37 @@ method method_of(std::uint8_t m) noexcept {
 }  // namespace
 
 int request_parser::state::on_method_complete(llhttp_t* p) {
+  state& s = of(p);
   // There is no resource that CONNECT could be allowed on (405): we are no proxy. llhttp also
   // knows the methods of RTSP.
   if (p->method == HTTP_CONNECT || (p->method >= HTTP_DESCRIBE && p->method <= HTTP_FLUSH)) {
-    return of(p).fail(501, "method not implemented");
+    return s.fail(501, "method not implemented");
   }
+  request& r = s.into();
+  r.method_ = method_of(p->method);
+  r.method_name_ = r.method_ == method::other
+                       ? llhttp_method_name(static_cast<llhttp_method_t>(p->method))
+                       : to_string(r.method_);
   return 0;
 }
 
 int request_parser::state::on_url(llhttp_t* p, const char* at, std::size_t size) {
   state& s = of(p);
-  request& r = s.into();
-  if (r.text_.size() + size > s.lines.request_line_limit()) return s.fail(414, "target too long");
-  r.text_.append(at, size);
+  if (s.target_too_long(at + size)) return s.fail(414, "target too long");
+  s.target_size += static_cast<std::uint32_t>(size);
   return 0;
 }
 
 int request_parser::state::on_version(llhttp_t* p, const char* at, std::size_t size) {
   state& s = of(p);
   if (s.version_bytes == 0) {
-    // llhttp takes RTSP/1.0 and ICE/1.0 too.
-    static constexpr std::string_view expected = "HTTP/";
-    for (unsigned i = 0; i < expected.size(); ++i) {
-      const auto distance = static_cast<unsigned>(expected.size()) - i;
-      if (s.lines.before(at, s.current().begin, distance) != expected[i]) {
-        return s.fail(400, "not an HTTP request line");
-      }
+    // llhttp has seen HTTP/, RTSP/ or ICE/ here,
+    if (s.lines.before(at, s.current().begin, 3) != 'T') {
+      return s.fail(400, "not an HTTP request line");
+    }
+    // and any number of spaces (RFC 9112 section 3: one, and one).
+    if (s.place(at) != s.target_at() + s.target_size + std::string_view(" HTTP/").size()) {
+      return s.fail(400, "more than one space");
     }
   }
   s.version_bytes = static_cast<std::uint8_t>(s.version_bytes + size);
@@ -76,12 +81,10 @@ int request_parser::state::on_header_field(llhttp_t* p, const char* at, std::siz
     return 0;
   }
   request& r = s.into();
-  const auto end = static_cast<std::uint32_t>(r.text_.size());
   if (s.field_spot != spot::name) {
     s.field_spot = spot::name;
-    r.fields_.push_back({end, 0, end, 0});
+    r.fields_.push_back({s.place(at), 0, s.place(at), 0});
   }
-  r.text_.append(at, size);
   r.fields_.back().name_size += static_cast<std::uint32_t>(size);
   return 0;
 }
@@ -94,9 +97,8 @@ int request_parser::state::on_header_value(llhttp_t* p, const char* at, std::siz
   request::line& line = r.fields_.back();
   if (s.field_spot == spot::name) {
     s.field_spot = spot::value;
-    line.value_at = static_cast<std::uint32_t>(r.text_.size());
+    line.value_at = s.place(at);
   }
-  r.text_.append(at, size);
   line.value_size += static_cast<std::uint32_t>(size);
   return 0;
 }
@@ -151,16 +153,13 @@ int request_parser::state::finish_field() {
 int request_parser::state::finish_head() {
   request& r = into();
   if (version_bytes != 3) return fail(400, "no HTTP version in the request line");
-  r.method_ = method_of(method);
-  r.method_name_ = name_of_method();
   r.minor_ = http_minor;
   r.keep_alive_ = rules.keep_alive(http_minor);
 
   const bool chunked = (flags & F_CHUNKED) != 0;
   if (const refusal refused = rules.settle(http_minor, chunked)) return fail(refused);
 
-  const std::size_t target_size = r.fields_.empty() ? r.text_.size() : r.fields_.front().name_at;
-  r.target_ = std::string_view(r.text_).substr(0, target_size);
+  r.target_ = std::string_view(r.text_).substr(target_at(), target_size);
   target_parts parts;
   if (const char* wrong = split_target(r.method_, r.target_, r.decoded_, parts)) {
     return fail(400, wrong);

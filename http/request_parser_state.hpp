@@ -15,7 +15,8 @@ struct request_parser::state : llhttp_t {
   struct piece {
     request& into;
     const char* begin;
-    const char* mark;  // where the size line of a chunk begins, or what of it is in this piece
+    std::size_t text_at;  // where `begin` stands in the request's text
+    const char* mark;     // where the size line of a chunk begins, or what of it is in this piece
   };
   enum class stage : std::uint8_t { idle, head, body, trailers, closed, failed };
   enum class stop : std::uint8_t { head, chunk, complete };
@@ -24,6 +25,7 @@ struct request_parser::state : llhttp_t {
   head_lines lines;
   std::uint64_t body_limit;
   const char* reason_text = "";
+  std::uint32_t target_size = 0;
   std::uint32_t chunk_line = 0;  // bytes of it in earlier pieces
   std::uint16_t status = 0;
   stage at = stage::idle;
@@ -47,9 +49,12 @@ struct request_parser::state : llhttp_t {
   }
   int fail(const refusal& r) noexcept { return fail(r.status, r.why); }
 
-  std::string_view name_of_method() const noexcept {
-    return llhttp_method_name(static_cast<llhttp_method_t>(method));
+  // Where in the request's text p stands: the text is the head as it came, copied once a piece.
+  std::uint32_t place(const char* p) noexcept {
+    const piece& in = current();
+    return static_cast<std::uint32_t>(in.text_at + static_cast<std::size_t>(p - in.begin));
   }
+  std::size_t target_at() noexcept { return into().method_name_.size() + 1; }
 
   bool skip_empty_lines(const char*& p, const char* end) noexcept;
   void begin_request() noexcept;
@@ -57,8 +62,12 @@ struct request_parser::state : llhttp_t {
   int finish_field();
   int finish_chunk_line(const char* end) noexcept;
   bool count_chunk_line(const char* end) noexcept;
-  void explain(int error, const char* where, const piece& in, std::uint32_t line_before,
-               const char* end) noexcept;
+  void explain(int error, const char* where, const char* end) noexcept;
+  // Whether the target is over its limit when it reaches to p. Asked of the position in the line
+  // alone, so that the answer is the same for any split.
+  bool target_too_long(const char* p) noexcept {
+    return place(p) > target_at() + lines.request_line_limit();
+  }
 
   // -- llhttp's callbacks -----------------------------------------------------------------------
 

@@ -49,7 +49,7 @@ error refused(std::string_view pattern, std::string_view why) {
 
 // One segment deep for each level; the segment after a trailing slash is empty.
 struct route_table::node {
-  std::vector<std::pair<std::string, std::unique_ptr<node>>> literals;  // sorted
+  std::vector<std::pair<std::string, std::unique_ptr<node>>> literals;  // by length, then name
   std::unique_ptr<node> param;
   std::unique_ptr<resource> wild;
   std::unique_ptr<resource> here;
@@ -69,7 +69,10 @@ struct route_table::node {
   std::vector<std::pair<std::string, std::unique_ptr<node>>>::const_iterator lower_bound(
       std::string_view segment) const {
     return std::lower_bound(literals.begin(), literals.end(), segment,
-                            [](const auto& child, std::string_view s) { return child.first < s; });
+                            [](const auto& child, std::string_view s) {
+                              const std::string& name = child.first;
+                              return name.size() != s.size() ? name.size() < s.size() : name < s;
+                            });
   }
 };
 
