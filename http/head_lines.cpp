@@ -46,8 +46,9 @@ bool head_lines::charge(std::uint32_t bytes) noexcept {
 
 head_lines::found head_lines::scan(const char* begin, const char* end) noexcept {
   const char* p = begin;
+  bool line_begins = before(p, begin, 1) == '\n';
   while (p != end) {
-    if (before(p, begin, 1) == '\n') {
+    if (line_begins) {
       if (is_blank(*p)) return {p, verdict::refused, 400, "white space in front of a field line"};
       if (*p != '\r' && ++fields_ > max_fields_) {
         return {p, verdict::refused, 431, "too many field lines"};
@@ -56,7 +57,7 @@ head_lines::found head_lines::scan(const char* begin, const char* end) noexcept 
     std::uint32_t& count = in_fields_ ? section_ : line_;
     const std::uint32_t budget =
         (in_fields_ ? max_section_ + empty_line : max_line_ + line_frame) - count;
-    const std::size_t available = static_cast<std::size_t>(end - p);
+    const auto available = static_cast<std::size_t>(end - p);
     const auto* lf =
         static_cast<const char*>(std::memchr(p, '\n', std::min<std::size_t>(available, budget)));
     if (lf == nullptr) {
@@ -69,8 +70,8 @@ head_lines::found head_lines::scan(const char* begin, const char* end) noexcept 
     }
     if (before(lf, begin, 1) != '\r') return {lf, verdict::refused, 400, "bare LF"};
     count += static_cast<std::uint32_t>(lf + 1 - p);
-    if (before(lf, begin, 2) == '\n') return {lf + 1, verdict::end, 0, nullptr};
-    in_fields_ = true;
+    if (lf - p < 2 && before(lf, begin, 2) == '\n') return {lf + 1, verdict::end, 0, nullptr};
+    in_fields_ = line_begins = true;
     p = lf + 1;
   }
   return {end, verdict::more, 0, nullptr};

@@ -98,8 +98,8 @@ class request {
   bool secure_ = false;
   bool keep_alive_ = true;
   std::string_view method_name_;
-  std::string_view target_, path_, query_;  // in text_ or decoded_
-  std::string text_;                        // target and field lines, one after the other
+  std::string_view target_, path_, query_;  // in text_, decoded_ or a literal
+  std::string text_;                        // the head as it came
   std::string decoded_;                     // the path, when it had percent-escapes
   std::string body_;
   std::vector<line> fields_;

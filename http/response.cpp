@@ -44,38 +44,40 @@ void append_json(std::string& out, std::string_view text) {
   out += '"';
 }
 
-response of(body content, std::string_view content_type) {
+}  // namespace
+
+response response::text(std::string content) {
+  return bytes(std::move(content), "text/plain; charset=utf-8");
+}
+
+response response::html(std::string content) {
+  return bytes(std::move(content), "text/html; charset=utf-8");
+}
+
+response response::json(std::string content) {
+  return bytes(std::move(content), "application/json");
+}
+
+response response::bytes(std::string content, std::string_view content_type) {
   response r;
-  r.content(std::move(content));
+  r.body_ = body(std::move(content));
   r.content_type(content_type);
   return r;
 }
 
-}  // namespace
-
-response response::text(std::string content) {
-  return of(body(std::move(content)), "text/plain; charset=utf-8");
-}
-
-response response::html(std::string content) {
-  return of(body(std::move(content)), "text/html; charset=utf-8");
-}
-
-response response::json(std::string content) {
-  return of(body(std::move(content)), "application/json");
-}
-
-response response::bytes(std::string content, std::string_view content_type) {
-  return of(body(std::move(content)), content_type);
-}
-
 response response::shared(std::shared_ptr<const std::string> content,
                           std::string_view content_type) {
-  return of(body(std::move(content)), content_type);
+  response r;
+  r.body_ = body(std::move(content));
+  r.content_type(content_type);
+  return r;
 }
 
 response response::of_static(std::string_view forever, std::string_view content_type) {
-  return of(body::of_static(forever), content_type);
+  response r;
+  r.body_ = body::of_static(forever);
+  r.content_type(content_type);
+  return r;
 }
 
 response response::problem(std::uint16_t status, std::string_view detail) {
@@ -88,7 +90,7 @@ response response::problem(std::uint16_t status, std::string_view detail) {
     append_json(json, detail);
   }
   json += '}';
-  response r = of(body(std::move(json)), "application/problem+json");
+  response r = bytes(std::move(json), "application/problem+json");
   r.status(status);
   return r;
 }

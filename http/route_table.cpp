@@ -10,6 +10,7 @@ namespace bulkhead::http {
 namespace {
 
 constexpr std::size_t max_params = 16;
+constexpr std::size_t few = 8;  // up to here, looking at each is faster than searching
 constexpr std::size_t methods = static_cast<std::size_t>(method::other);
 
 // What a path leads to: the routes of one pattern, a method each.
@@ -38,7 +39,19 @@ struct resource {
   }
 };
 
-using captures = std::array<std::string_view, max_params>;
+// What parameters matched, not initialised: most paths have none.
+struct captures {
+  struct span {
+    const char* data;
+    std::size_t size;
+  };
+  std::array<span, max_params> spans;
+
+  void set(std::size_t i, std::string_view s) noexcept { spans[i] = {s.data(), s.size()}; }
+  [[nodiscard]] std::string_view at(std::size_t i) const noexcept {
+    return {spans[i].data, spans[i].size};
+  }
+};
 
 error refused(std::string_view pattern, std::string_view why) {
   return {error_category::configuration,
@@ -55,6 +68,12 @@ struct route_table::node {
   std::unique_ptr<resource> here;
 
   node* literal(std::string_view segment) const {
+    if (literals.size() <= few) {
+      for (const auto& [name, child] : literals) {
+        if (name == segment) return child.get();
+      }
+      return nullptr;
+    }
     const auto at = lower_bound(segment);
     return at != literals.end() && at->first == segment ? at->second.get() : nullptr;
   }
@@ -94,12 +113,12 @@ const resource* route_table::node::find(std::string_view rest, captures& bound,
     if (found != nullptr) return found;
   }
   if (param && !segment.empty()) {
-    bound[count] = segment;
+    bound.set(count, segment);
     const resource* found =
         last ? param->here.get() : param->find(rest.substr(slash + 1), bound, count + 1);
     if (found != nullptr) return found;
   }
-  if (wild) bound[count] = rest;
+  if (wild) bound.set(count, rest);
   return wild.get();
 }
 
@@ -176,7 +195,7 @@ route_table::match route_table::find(request& r) const {
   if (!route) {
     return {m == method::options ? outcome::options : outcome::method_not_allowed, 0, found->allow};
   }
-  for (std::size_t i = 0; i < route->params.size(); ++i) r.add_param(route->params[i], bound[i]);
+  for (std::size_t i = 0; i < route->params.size(); ++i) r.add_param(route->params[i], bound.at(i));
   return {outcome::found, route->value, found->allow};
 }
 

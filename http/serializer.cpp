@@ -83,29 +83,29 @@ void serializer::write_head(const response& r, const framing& f, runtime::wall_t
     out += common_;
   }
   if (!r.content_type().empty()) {
-    out += "Content-Type: ";
-    out += r.content_type();
-    out += "\r\n";
+    out.append("Content-Type: ").append(r.content_type()).append("\r\n");
   }
-  out += r.field_lines();
+  if (!r.field_lines().empty()) out += r.field_lines();
+
+  // The last lines are put together aside and added at once.
+  std::array<char, 80> last;
+  char* at = last.data();
+  const auto put = [&at](std::string_view text) {
+    text.copy(at, text.size());
+    at += text.size();
+  };
   if (has_length(r)) {
-    static constexpr std::string_view name = "Content-Length: ";
-    std::array<char, name.size() + 22> line;
-    name.copy(line.data(), name.size());
-    char* at =
-        std::to_chars(line.data() + name.size(), line.data() + line.size() - 2, r.content().size())
-            .ptr;
-    *at++ = '\r';
-    *at++ = '\n';
-    out.append(line.data(), static_cast<std::size_t>(at - line.data()));
+    put("Content-Length: ");
+    at = std::to_chars(at, last.data() + last.size(), r.content().size()).ptr;
+    put("\r\n");
   }
   if (!f.keep_alive || r.closes()) {
-    out += "Connection: close\r\n\r\n";
+    put("Connection: close\r\n");
   } else if (f.minor_version == 0) {
-    out += "Connection: keep-alive\r\n\r\n";
-  } else {
-    out += "\r\n";
+    put("Connection: keep-alive\r\n");
   }
+  put("\r\n");
+  out.append(last.data(), static_cast<std::size_t>(at - last.data()));
 }
 
 }  // namespace bulkhead::http

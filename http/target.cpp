@@ -100,7 +100,8 @@ const char* split_target(method m, std::string_view target, std::string& decoded
     if (const char* wrong = strip_authority(target)) return wrong;
   }
   std::size_t i = 0;
-  while (i < target.size() && path_chars(target[i])) ++i;
+  bool dots = false;  // or escapes, which may stand for dots
+  for (; i < target.size() && path_chars(target[i]); ++i) dots |= target[i] == '.';
   const std::size_t mark = i < target.size() && target[i] == '%' ? target.find('?', i) : i;
   if (mark < target.size() && target[mark] == '?') {
     parts.query = target.substr(mark + 1);
@@ -110,10 +111,11 @@ const char* split_target(method m, std::string_view target, std::string& decoded
   }
   parts.path = target.substr(0, mark);
   if (i < parts.path.size()) {
+    dots = true;
     if (const char* wrong = decode_path(parts.path, i, decoded, parts.path)) return wrong;
   }
   if (parts.path.empty()) parts.path = "/";  // "http://host" or "http://host?query"
-  if (has_dot_segment(parts.path)) return "dot segment in the path";
+  if (dots && has_dot_segment(parts.path)) return "dot segment in the path";
   return nullptr;
 }
 
@@ -125,23 +127,18 @@ bool is_authority(std::string_view text) noexcept {
     if (!literal_chars.all(text.substr(1, close - 1))) return false;
     i = close + 1;
   } else {
-    while (i < text.size()) {
-      if (host_chars(text[i])) {
-        ++i;
-      } else if (text[i] == '%' && escape_at(text, i) > 0) {
-        i += 3;
-      } else {
-        break;
-      }
+    for (;; i += 3) {
+      while (i < text.size() && host_chars(text[i])) ++i;
+      if (i == text.size() || text[i] != '%' || escape_at(text, i) <= 0) break;
     }
     if (i == 0) return false;  // RFC 9110 section 4.2.1: no http URI without a host
   }
   if (i == text.size()) return true;
   if (text[i] != ':' || text.size() - i > 6) return false;
   unsigned port = 0;
-  for (const char c : text.substr(i + 1)) {
-    if (!is_digit(c)) return false;
-    port = port * 10 + static_cast<unsigned>(c - '0');
+  while (++i < text.size()) {
+    if (!is_digit(text[i])) return false;
+    port = port * 10 + static_cast<unsigned>(text[i] - '0');
   }
   return port <= 65535;
 }

@@ -57,6 +57,16 @@ TEST_CASE_FIXTURE(fixture, "a literal path is found as it is") {
   CHECK(value("/A") == -1);
 }
 
+TEST_CASE_FIXTURE(fixture, "one literal of many is found, whatever the order they were added in") {
+  for (std::size_t i = 0; i < 100; ++i) add("/r" + std::to_string(i * 37 % 1000), i);
+  for (std::size_t i = 0; i < 100; ++i) {
+    CHECK(value("/r" + std::to_string(i * 37 % 1000)) == static_cast<int>(i));
+  }
+  CHECK(value("/r1") == -1);
+  CHECK(value("/r") == -1);
+  CHECK(value("/r9999") == -1);
+}
+
 TEST_CASE_FIXTURE(fixture, "a trailing slash makes another path") {
   add("/a", 1);
   CHECK(value("/a/") == -1);
