@@ -1,6 +1,8 @@
 """A graceful stop: what is in flight is answered, the rest is closed, nothing is cut."""
 import contextlib
 import json
+import os
+import re
 import signal
 import socket
 import threading
@@ -27,6 +29,15 @@ def refused(server):
 
 
 class Drain(unittest.TestCase):
+    def test_no_thread_but_the_one_that_stops_the_server_takes_a_signal(self):
+        wanted = sum(1 << (n - 1) for n in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP))
+        with Server() as server:
+            for task in os.listdir(f"/proc/{server.pid}/task"):
+                with open(f"/proc/{server.pid}/task/{task}/status", encoding="ascii") as f:
+                    status = f.read()
+                blocked = int(re.search(r"^SigBlk:\s*(\w+)", status, re.M)[1], 16)
+                self.assertEqual(blocked & wanted, wanted, status.splitlines()[0])
+
     def in_flight(self, server, count=1):
         eventually("requests are in flight", lambda: server.counters()["in_flight"] == count)
 

@@ -185,7 +185,14 @@ class Server:
             return int(re.search(r"^Rss:\s+(\d+) kB", f.read(), re.M)[1])
 
     def descriptors(self):
-        return len(os.listdir(f"/proc/{self.pid}/fd"))
+        """Open descriptors, without those of the admin interface, which we use ourselves."""
+        with open("/proc/net/unix", encoding="ascii") as f:
+            ours = {f"socket:[{line.split()[6]}]" for line in f if line.endswith(f" {self.admin_path}\n")}
+        count = 0
+        for fd in os.listdir(f"/proc/{self.pid}/fd"):
+            with contextlib.suppress(FileNotFoundError):  # closed meanwhile
+                count += os.readlink(f"/proc/{self.pid}/fd/{fd}") not in ours
+        return count
 
     def threads(self):
         return len(os.listdir(f"/proc/{self.pid}/task"))

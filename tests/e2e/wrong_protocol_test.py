@@ -2,12 +2,14 @@
 import contextlib
 import os
 import random
+import socket
 import ssl
 import unittest
+import warnings
 
 from certificates import certificate
 from client import Client, connect, read_to_end
-from harness import Server, check_balance
+from harness import PATIENCE, Server, check_balance
 from runner import main
 
 
@@ -15,7 +17,7 @@ def setUpModule():
     certificate("server")
 
 
-def say(server, data, shutdown=False):
+def say(server, data):
     with connect(server) as s:
         with contextlib.suppress(ConnectionResetError, BrokenPipeError):
             s.sendall(data)
@@ -109,7 +111,8 @@ class WrongProtocol(unittest.TestCase):
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
         context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
         context.set_ciphers("ALL:@SECLEVEL=0")
-        with contextlib.suppress(ValueError):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)
             context.minimum_version = ssl.TLSVersion.TLSv1
             context.maximum_version = ssl.TLSVersion.TLSv1_1
         with self.beside_a_healthy_client() as server:
@@ -119,8 +122,9 @@ class WrongProtocol(unittest.TestCase):
 
 def connect_under(client):
     """The TCP connection below a TLS client, to say what TLS would not."""
-    import socket  # pylint: disable=import-outside-toplevel
-    return socket.socket(fileno=client.socket.detach())
+    raw = socket.socket(fileno=client.socket.detach())
+    raw.settimeout(PATIENCE)
+    return raw
 
 
 if __name__ == "__main__":
