@@ -114,7 +114,6 @@ int request_parser::state::on_header_value_complete(llhttp_t* p) {
 int request_parser::state::on_headers_complete(llhttp_t* p) {
   state& s = of(p);
   if (s.finish_head() != 0) return -1;
-  s.upgrade = 0;  // an Upgrade is an offer that we may ignore (RFC 9110 section 7.8)
   if ((s.flags & F_CHUNKED) == 0 && s.content_length == 0) return 0;
   s.stopped = stop::head;
   return HPE_PAUSED;

@@ -143,12 +143,14 @@ TEST_CASE_FIXTURE(fixture, "routes of one path may name its parameters different
 
 TEST_CASE_FIXTURE(fixture, "finding again forgets the parameters of before") {
   add("/:a", 1);
-  add("/x/:b", 2);
   CHECK(value("/1") == 1);
   CHECK(table.find(r).what == outcome::found);
   CHECK(r.param("a") == "1");
-  CHECK(value("/x/2") == 2);
+  route_table other;
+  REQUIRE(static_cast<bool>(other.add(method::get, "/:b", 1)));
+  CHECK(other.find(r).what == outcome::found);
   CHECK(r.param("a").empty());
+  CHECK(r.param("b") == "1");
 }
 
 TEST_CASE_FIXTURE(fixture, "a method without a route is told which ones there are") {
