@@ -1,6 +1,7 @@
 // What a program that embeds Bulkhead looks like. Arguments: where to listen, certificate, key.
 #include <bulkhead/bulkhead.hpp>
 #include <bulkhead/version.hpp>
+
 #include <cstdio>
 #include <string>
 #include <utility>
