@@ -1,11 +1,18 @@
 #include <bulkhead/actors/connection.hpp>
 
+#include <algorithm>
 #include <utility>
 
 namespace bulkhead::actors {
 
 connection::connection(caf::actor_config& config, environment& env)
-    : bounded_actor(config, env.settings.mailbox_window, env.counters), connection_core(env) {}
+    // An answer for each request that may be in flight is always taken: that is the credit which
+    // their reply ports hold.
+    : bounded_actor(
+          config,
+          std::max(env.settings.mailbox_window, env.settings.limits.pipeline_window),
+          env.counters),
+      connection_core(env) {}
 
 // The way back for a handler on another thread.
 class connection::port final : public reply_port {

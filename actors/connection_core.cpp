@@ -2,6 +2,7 @@
 #include <bulkhead/runtime/log.hpp>
 #include <bulkhead/tls/first_flight.hpp>
 
+#include <algorithm>
 #include <utility>
 
 namespace bulkhead::actors {
@@ -140,6 +141,7 @@ void connection_core::on_receive_end(runtime::receive_end how) noexcept {
 void connection_core::on_sent() noexcept {
   guarded([this] {
     sending_ = false;
+    send_progress_ = env_.shard.now();
     if (over()) return;
     flush();
     if (!over()) pump();
@@ -220,6 +222,21 @@ bool connection_core::may_read() const noexcept {
 // Reads as much as there is credit for: held plaintext first, then what the session holds.
 void connection_core::pump() {
   if (pumping_) return;
+  read_what_is_there();
+  if (over()) return;
+  // Also behind the last request: what comes there is left in the socket, not kept here. Last,
+  // because a transport may deliver from inside a resume.
+  const bool pause = !may_read() && !close_after_;
+  if (pause == receive_paused_) return;
+  receive_paused_ = pause;
+  if (pause) {
+    transport_->pause_receiving();
+  } else {
+    transport_->resume_receiving();
+  }
+}
+
+void connection_core::read_what_is_there() {
   pumping_ = true;
   struct leave {
     bool& flag;
@@ -245,16 +262,6 @@ void connection_core::pump() {
     flush();
     if (over()) return;
     more = may_read() && (held_ || (session_ && session_->has_unread()));
-  }
-
-  const bool pause = !may_read() && !close_after_ && !no_more_requests_;
-  if (pause != receive_paused_) {
-    receive_paused_ = pause;
-    if (pause) {
-      transport_->pause_receiving();
-    } else {
-      transport_->resume_receiving();
-    }
   }
 }
 
@@ -545,6 +552,7 @@ std::size_t connection_core::put(std::span<const std::byte> bytes) {
 void connection_core::send_block() {
   sending_ = !transport_->send(std::move(out_));
   out_ = {};
+  send_progress_ = env_.shard.now();
 }
 
 // Nothing is waiting to go out.
@@ -594,29 +602,38 @@ void connection_core::arm(runtime::steady_time when) noexcept {
   env_.shard.timers().arm(timer_, when);
 }
 
+// The nearest of what is due from the peer: reading our bytes, a head or body that has begun, or
+// any request at all. Called after everything that the network did; only progress moves a deadline.
 void connection_core::set_deadline() noexcept {
   if (phase_ != phase::open) return;  // absolute, from accept; or lingering
   const auto& t = env_.settings.timeouts;
-  const auto now = env_.shard.now();
-  if (sending_ || backlog_) return arm(now + t.send);
+  constexpr auto never = runtime::steady_time::max();
+  auto due = sending_ || backlog_ ? send_progress_ + t.send : never;
   if (in_body_) {
     const auto earned = runtime::seconds(t.body_rate == 0 ? 0 : body_bytes_ / t.body_rate);
-    return arm(request_began_ + t.body + earned);
+    due = std::min(due, request_began_ + t.body + earned);
+  } else if (parser_ && parser_->in_request()) {
+    due = std::min(due, request_began_ + t.head);
+  } else if (due == never && in_flight_ == 0) {
+    if (!asked_ && !session_) return;  // plain: the first head is due from accept
+    due = env_.shard.now() + t.idle;
   }
-  if (parser_ && parser_->in_request()) return arm(request_began_ + t.head);
-  if (in_flight_ != 0) return timer_.cancel();  // the handler's time is not the client's
-  if (!asked_ && !session_) return;             // plain: the head is due from accept
-  arm(now + t.idle);
+  if (due == never) return timer_.cancel();  // the handler's time is not the client's
+  arm(due);
 }
 
 void connection_core::expired() {
   if (over()) return;
-  if (env_.shard.now() < deadline_) {
+  const auto now = env_.shard.now();
+  if (now < deadline_) {
     armed_for_ = deadline_;
     return env_.shard.timers().arm(timer_, deadline_);
   }
   if (phase_ == phase::lingering) return finish(ending_);
-  if (phase_ != phase::open || sending_ || backlog_) return finish(ending::timed_out);
+  if (phase_ != phase::open) return finish(ending::timed_out);
+  if ((sending_ || backlog_) && now >= send_progress_ + env_.settings.timeouts.send) {
+    return finish(ending::timed_out);
+  }
   if (in_body_ || (parser_ && parser_->in_request())) {
     // 408 only to someone who began to ask (RFC 9110 section 15.5.9).
     env_.counters.late.add();

@@ -84,6 +84,7 @@ class connection_core : public runtime::transport_events, public exchange_owner 
   void refuse_plain_http();
   void say_last(std::string_view bytes);
   void pump();
+  void read_what_is_there();
   [[nodiscard]] bool may_read() const noexcept;
   void consume(std::string_view plaintext);
   void say_continue();
@@ -128,6 +129,7 @@ class connection_core : public runtime::transport_events, public exchange_owner 
   runtime::steady_time deadline_;
   runtime::steady_time armed_for_;
   runtime::steady_time request_began_;
+  runtime::steady_time send_progress_;  // when bytes of ours last moved
   runtime::peer_address peer_;
   std::uint32_t in_flight_ = 0;
   std::uint32_t unsent_responses_ = 0;  // to count as completed once their bytes are gone

@@ -3,7 +3,11 @@
 #include <bulkhead/actors/worker_shard.hpp>
 #include <bulkhead/runtime/log.hpp>
 
+#include <sys/socket.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <chrono>
 #include <utility>
 
 namespace bulkhead::actors {
@@ -13,6 +17,14 @@ serving_group::serving_group(options o, runtime::shard& control)
 
 serving_group::~serving_group() {
   stop_and_join();
+  remove_unix_sockets();
+}
+
+// A path that is left behind would be in the way of whoever comes next with other rights.
+void serving_group::remove_unix_sockets() noexcept {
+  for (const runtime::endpoint& e : bound_) {
+    if (e.family() == AF_UNIX) ::unlink(e.unix_path().c_str());
+  }
 }
 
 result<std::unique_ptr<serving_group>> serving_group::open(options o, runtime::shard& control,
@@ -86,6 +98,13 @@ void serving_group::drain(runtime::milliseconds limit, std::function<void()> don
 
 void serving_group::stop_and_join() {
   for (auto& s : shards_) s->stop_and_join();
+}
+
+bool serving_group::stop_within(runtime::milliseconds limit) {
+  const auto until = std::chrono::steady_clock::now() + limit;
+  bool all = true;
+  for (auto& s : shards_) all = s->stop_until(until) && all;
+  return all;
 }
 
 bool serving_group::cut_off() const noexcept {

@@ -57,6 +57,9 @@ class serving_group {
   // `done` is called on the control shard.
   void drain(runtime::milliseconds limit, std::function<void()> done);
   void stop_and_join();
+  // The same, but gives up after `limit`: false when a shard's thread never came back. The group
+  // must then be left alone for ever.
+  [[nodiscard]] bool stop_within(runtime::milliseconds limit);
   // The drain ran out of time.
   [[nodiscard]] bool cut_off() const noexcept;
 
@@ -70,6 +73,7 @@ class serving_group {
 
  private:
   serving_group(options o, runtime::shard& control);
+  void remove_unix_sockets() noexcept;
 
   options options_;
   runtime::shard& control_;

@@ -1,5 +1,6 @@
 #include <bulkhead/actors/serving_shard.hpp>
 #include <bulkhead/runtime/log.hpp>
+#include <bulkhead/runtime/signals.hpp>
 #include <bulkhead/tls/first_flight.hpp>
 
 #include <pthread.h>
@@ -47,12 +48,25 @@ void serving_shard::listen(runtime::unique_fd socket, bool secure) {
 }
 
 void serving_shard::start() {
+  const runtime::all_signals_blocked for_the_shard;
   thread_ = std::thread([this] {
     ::pthread_setname_np(::pthread_self(), ("shard-" + std::to_string(loop_.index())).c_str());
     on_start();
     for (auto& l : listeners_) l->resume();
     loop_.run();
+    returned_.set_value();
   });
+}
+
+bool serving_shard::stop_until(std::chrono::steady_clock::time_point until) {
+  if (!thread_.joinable()) return true;
+  loop_.stop();
+  if (returned_.get_future().wait_until(until) != std::future_status::ready) {
+    thread_.detach();
+    return false;
+  }
+  thread_.join();
+  return true;
 }
 
 void serving_shard::stop_and_join() {

@@ -9,8 +9,10 @@
 #include <bulkhead/runtime/shard.hpp>
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <functional>
+#include <future>
 #include <memory>
 #include <string>
 #include <thread>
@@ -69,6 +71,8 @@ class serving_shard {
   // `limit` is over and the rest was cut off.
   void drain(runtime::milliseconds limit, std::function<void()> done);
   void stop_and_join();
+  // Gives up at `until`, detaching the thread: false when it never came back from a handler.
+  [[nodiscard]] bool stop_until(std::chrono::steady_clock::time_point until);
   void publish(std::shared_ptr<const tls::context> context);
 
   // -- any thread
@@ -117,6 +121,7 @@ class serving_shard {
 
   runtime::timer drain_timer_;
   std::atomic<bool> cut_off_{false};
+  std::promise<void> returned_;
   std::function<void()> drained_;
   std::thread thread_;
 };

@@ -55,18 +55,24 @@ void worker_shard::remove(plain_connection& c) noexcept {
   connection_over();
 }
 
-void worker_dispatcher::dispatch(exchange& x) {
+void worker_trap(std::exception_ptr why) noexcept {
   try {
-    serve_(x);
+    std::rethrow_exception(std::move(why));
   } catch (const std::exception& e) {
     runtime::log::error("worker", std::string("a handler threw: ") + e.what() +
                                       "; there is no supervision in worker mode: exit status 1");
-    runtime::log::flush();
-    std::_Exit(1);
   } catch (...) {
     runtime::log::error("worker", "a handler threw; exit status 1");
-    runtime::log::flush();
-    std::_Exit(1);
+  }
+  runtime::log::flush();
+  std::_Exit(1);
+}
+
+void worker_dispatcher::dispatch(exchange& x) {
+  try {
+    serve_(x);
+  } catch (...) {
+    worker_trap(std::current_exception());
   }
 }
 

@@ -6,6 +6,8 @@
 #include <bulkhead/actors/connection_core.hpp>
 #include <bulkhead/actors/serving_shard.hpp>
 
+#include <exception>
+#include <functional>
 #include <unordered_set>
 
 namespace bulkhead::actors {
@@ -25,6 +27,9 @@ class worker_shard final : public serving_shard {
 
   std::unordered_set<plain_connection*> connections_;
 };
+
+// Says what a handler threw and ends the process with status 1.
+[[noreturn]] void worker_trap(std::exception_ptr why) noexcept;
 
 // Gives each request to a bare function. What that throws ends the process with status 1, by
 // design: this is what a server without supervision does.

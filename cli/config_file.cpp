@@ -76,6 +76,16 @@ setter duration_ms(std::chrono::milliseconds& into, std::int64_t least = 1) {
   };
 }
 
+setter number_of_seconds(std::chrono::seconds& into) {
+  constexpr std::int64_t week = 7L * 24 * 3600;  // RFC 8446 section 4.6.1
+  return [&into](const toml::node& n) -> complaint {
+    std::int64_t seconds = 0;
+    complaint c = number(seconds, 60, week)(n);
+    if (c.empty()) into = std::chrono::seconds(seconds);
+    return c;
+  };
+}
+
 template <class E>
 setter choice(E& into, std::vector<std::pair<std::string, E>> choices) {
   return [&into, choices = std::move(choices)](const toml::node& n) -> complaint {
@@ -142,6 +152,7 @@ std::map<std::string, section> known_keys(serve_settings& s) {
         {"cipher_list", text(o.tls.cipher_list)},
         {"groups", text(o.tls.groups)},
         {"tickets", number(o.tls.tickets, 0, 16)},
+        {"ticket_lifetime_s", number_of_seconds(o.tls.ticket_lifetime)},
         {"certificate_check_ms", duration_ms(o.certificate_check)}}},
       {"timeouts",
        {{"handshake_ms", duration_ms(t.handshake)},
@@ -157,7 +168,8 @@ std::map<std::string, section> known_keys(serve_settings& s) {
         {"fields", number(l.fields, 1, 10'000)},
         {"body", number(l.body, 0, 1024 * mega)},
         {"pipeline_window", number(l.pipeline_window, 1, 10'000)},
-        {"pending_handshakes", number(o.connections.pending_handshakes, 1, 1'000'000)}}},
+        {"pending_handshakes", number(o.connections.pending_handshakes, 1, 1'000'000)},
+        {"mailbox_window", number(o.connections.mailbox_window, 1, 1'000'000)}}},
       {"log",
        {{"level", choice(s.log_level, {{"trace", log_level::trace},
                                        {"debug", log_level::debug},

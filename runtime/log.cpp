@@ -1,4 +1,5 @@
 #include <bulkhead/runtime/log.hpp>
+#include <bulkhead/runtime/signals.hpp>
 
 #include <spdlog/async_logger.h>
 #include <spdlog/details/thread_pool.h>
@@ -95,6 +96,7 @@ void start(level least, std::size_t queue) {
   const std::unique_lock hold(s.lock);
   if (s.current == nullptr) {
     auto fresh = std::make_unique<writer>();
+    const all_signals_blocked for_the_writer;
     fresh->pool = std::make_shared<spdlog::details::thread_pool>(queue > 0 ? queue : 1, 1);
     auto sink = std::make_shared<spdlog::sinks::stderr_sink_mt>();
     fresh->lines = std::make_shared<spdlog::async_logger>(

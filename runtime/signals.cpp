@@ -27,6 +27,20 @@ void block_signals(std::initializer_list<int> signals) {
   std::signal(SIGPIPE, SIG_IGN);  // NOLINT(*-err33-c): SIGPIPE can be ignored
 }
 
+all_signals_blocked::all_signals_blocked() noexcept {
+  sigset_t all;
+  ::sigfillset(&all);
+  // A fault must reach the thread that committed it.
+  for (const int s : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP, SIGSYS}) {
+    ::sigdelset(&all, s);
+  }
+  ::pthread_sigmask(SIG_SETMASK, &all, &before_);
+}
+
+all_signals_blocked::~all_signals_blocked() {
+  ::pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+}
+
 signal_source::signal_source(shard& on, std::initializer_list<int> signals,
                              std::function<void(int)> handle)
     : shard_(on), handle_(std::move(handle)) {

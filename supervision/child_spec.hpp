@@ -18,8 +18,8 @@ enum class placement : std::uint8_t {
 // Whether a child that ended is started again (OTP: restart).
 enum class restart_type : std::uint8_t {
   permanent,  // always
-  transient,  // only after a fault
-  temporary,  // never
+  transient,  // only after a fault; the same for a handler, which ends no other way
+  temporary,  // never: after its first fault the route answers 503 for good
 };
 
 // More than `restarts` restarts within `period` are too many: then back-off rules.

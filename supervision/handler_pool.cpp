@@ -1,5 +1,6 @@
 #include <bulkhead/actors/caf_compat.hpp>
 #include <bulkhead/supervision/handler_pool.hpp>
+#include <bulkhead/supervision/unavailable.hpp>
 
 #include <caf/allowed_unsafe_message_type.hpp>
 #include <caf/event_based_actor.hpp>
@@ -26,11 +27,6 @@ struct job {
   unsigned shard = 0;
 };
 struct start_instances {};  // to the supervisor: bring the pool to its size
-
-http::response unavailable(std::chrono::milliseconds wait) {
-  const auto seconds = std::chrono::ceil<std::chrono::seconds>(wait);
-  return http::response::problem(503).field("Retry-After", std::to_string(seconds.count()));
-}
 
 }  // namespace
 
@@ -176,15 +172,9 @@ class handler_supervisor final : public caf::event_based_actor {
         if (pool_->stopping || pool_->alive >= pool_->size) return;
       }
       if (pool_->supervisor.backing_off()) return pool_->turn_away_waiting();
-      std::shared_ptr<handler> h;
-      try {
-        h = pool_->make();
-      } catch (...) {
-        // A factory that fails is a fault like any other: restarted until it backs off.
-        pool_->supervisor.fault(std::current_exception(), {});
-        continue;
-      }
-      if (std::exchange(started_, started_ + 1) >= pool_->size) pool_->supervisor.restarted();
+      auto h = pool_->supervisor.make_instance(pool_->make, started_ >= pool_->size, 0);
+      if (h == nullptr) continue;  // until it works or backs off
+      ++started_;
       auto instance = spawn<handler_actor, caf::monitored>(pool_, std::move(h));
       job j;
       bool busy = false;

@@ -11,14 +11,13 @@ restart_window::restart_window(restart_intensity intensity, restart_backoff back
     : intensity_(intensity), backoff_(backoff), chance_(std::move(chance)) {}
 
 restart_window::decision restart_window::fault(runtime::steady_time now) {
-  while (!restarts_.empty() && now - restarts_.front() >= intensity_.period) restarts_.pop_front();
-  // Good conduct: a whole period (and the wait itself) without a fault forgets the back-off.
-  if (waits_ != 0 && now - last_fault_ >= intensity_.period + backoff_.cap) waits_ = 0;
+  // Good conduct, a whole period from the end of the last wait, forgets the back-off.
+  if (waits_ != 0 && now >= last_fault_ + last_wait_ + intensity_.period) waits_ = 0;
   last_fault_ = now;
+  while (!restarts_.empty() && now - restarts_.front() >= intensity_.period) restarts_.pop_front();
 
-  if (restarts_.size() < intensity_.restarts) {
+  if (waits_ == 0 && restarts_.size() < intensity_.restarts) {
     restarts_.push_back(now);
-    waits_ = 0;
     return {.restart_now = true};
   }
   const double base = static_cast<double>(backoff_.initial.count()) *
@@ -26,8 +25,8 @@ restart_window::decision restart_window::fault(runtime::steady_time now) {
   const double capped = std::min(base, static_cast<double>(backoff_.cap.count()));
   const double varied = capped * (1.0 + backoff_.jitter * (2.0 * chance_() - 1.0));
   ++waits_;
-  return {.restart_now = false,
-          .wait = std::chrono::milliseconds(std::max(1L, std::lround(varied)))};
+  last_wait_ = std::chrono::milliseconds(std::max(1L, std::lround(varied)));
+  return {.restart_now = false, .wait = last_wait_};
 }
 
 }  // namespace bulkhead::supervision

@@ -23,7 +23,7 @@ class restart_window {
     std::chrono::milliseconds wait{0};  // if not: until the next attempt
   };
   // A fault at `now`. Within the intensity: restart at once. Beyond: wait, longer each time, until
-  // a whole period has passed without a fault.
+  // a whole period after the last wait has passed without a fault.
   [[nodiscard]] decision fault(runtime::steady_time now);
 
   [[nodiscard]] std::size_t restarts_in_period() const noexcept { return restarts_.size(); }
@@ -35,6 +35,7 @@ class restart_window {
   std::function<double()> chance_;
   std::deque<runtime::steady_time> restarts_;  // at most intensity_.restarts of them
   runtime::steady_time last_fault_{};
+  std::chrono::milliseconds last_wait_{0};
   std::uint32_t waits_ = 0;
 };
 

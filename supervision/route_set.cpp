@@ -1,5 +1,7 @@
 #include <bulkhead/supervision/route_set.hpp>
 
+#include <exception>
+#include <stdexcept>
 #include <utility>
 
 namespace bulkhead::supervision {
@@ -25,6 +27,16 @@ result<void> check(const child_spec& s) {
 }
 
 }  // namespace
+
+std::shared_ptr<handler> first_instance(const supervised_route& r) {
+  try {
+    return r.what.make();
+  } catch (...) {
+    const exception_text text = describe(std::current_exception());
+    throw std::runtime_error("route " + r.what.spec.id + ": its factory threw " + text.type + ": " +
+                             text.what);
+  }
+}
 
 result<std::unique_ptr<route_set>> route_set::make(const router& r, const runtime::clock& time,
                                                    ledger& faults, actors::actor_runtime* actors) {

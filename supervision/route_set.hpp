@@ -22,6 +22,10 @@ struct supervised_route {
   std::unique_ptr<handler_pool> pool;  // placement actor only
 };
 
+// What the factory of a route makes at the start; an exception that it throws is thrown on, with
+// the route's name before its text.
+[[nodiscard]] std::shared_ptr<handler> first_instance(const supervised_route& r);
+
 class route_set {
  public:
   // Fails on a bad pattern or child spec, naming it. `actors` is null in worker mode, where

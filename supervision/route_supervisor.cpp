@@ -3,6 +3,7 @@
 #include <cxxabi.h>
 
 #include <cstdlib>
+#include <limits>
 #include <memory>
 #include <random>
 #include <typeinfo>
@@ -11,6 +12,8 @@
 namespace bulkhead::supervision {
 
 namespace {
+
+constexpr std::int64_t never = std::numeric_limits<std::int64_t>::max();
 
 // Jitter needs no secrecy, only that children differ.
 std::function<double()> random_chance() {
@@ -53,19 +56,45 @@ route_supervisor::route_supervisor(child_spec spec, const runtime::clock& time, 
 std::optional<std::chrono::milliseconds> route_supervisor::backing_off() const noexcept {
   const std::int64_t until = closed_until_.load(std::memory_order_relaxed);
   if (until == 0) return std::nullopt;
+  if (until == never) return for_good;
   const auto left = std::chrono::nanoseconds(until) - time_.now().time_since_epoch();
   if (left <= std::chrono::nanoseconds::zero()) return std::nullopt;
   return std::chrono::ceil<std::chrono::milliseconds>(left);
 }
 
 bool route_supervisor::fault(std::exception_ptr why, const place& where) {
+  return note(std::move(why), where, /*in_factory=*/false);
+}
+
+std::shared_ptr<handler> route_supervisor::make_instance(const handler_factory& make,
+                                                         bool is_restart, unsigned shard) {
+  try {
+    const std::lock_guard lock(making_);
+    auto made = make();
+    if (is_restart) restarts_.fetch_add(1, std::memory_order_relaxed);
+    return made;
+  } catch (...) {
+    static_cast<void>(note(std::current_exception(), {.shard = shard}, /*in_factory=*/true));
+    return nullptr;
+  }
+}
+
+bool route_supervisor::note(std::exception_ptr why, const place& where, bool in_factory) {
   faults_.fetch_add(1, std::memory_order_relaxed);
   exception_text text = describe(std::move(why));
-  restart_window::decision d;
-  {
+  std::string action;
+  bool restart_now = false;
+  if (spec_.restart == restart_type::temporary && !in_factory) {
+    closed_until_.store(never, std::memory_order_relaxed);
+    action = "not restarted: the child is temporary";
+  } else {
     const std::lock_guard lock(mutex_);
-    d = window_.fault(time_.now());
-    if (!d.restart_now) {
+    const auto d = window_.fault(time_.now());
+    restart_now = d.restart_now;
+    if (restart_now) {
+      action = in_factory ? "tried again with the next request" : "restarted";
+    } else {
+      action = "backing off for " + std::to_string(d.wait.count()) + " ms";
       closed_until_.store(
           std::chrono::nanoseconds((time_.now() + d.wait).time_since_epoch()).count(),
           std::memory_order_relaxed);
@@ -74,14 +103,12 @@ bool route_supervisor::fault(std::exception_ptr why, const place& where) {
   ledger_.record({.when = time_.wall(),
                   .child = spec_.id,
                   .kind = std::move(text.type),
-                  .what = std::move(text.what),
+                  .what = in_factory ? "in its factory: " + text.what : std::move(text.what),
                   .route = where.route,
                   .request = where.request,
                   .shard = where.shard,
-                  .action = d.restart_now
-                                ? "restarted"
-                                : "backing off for " + std::to_string(d.wait.count()) + " ms"});
-  return d.restart_now;
+                  .action = std::move(action)});
+  return restart_now;
 }
 
 }  // namespace bulkhead::supervision

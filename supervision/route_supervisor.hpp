@@ -6,12 +6,14 @@
 
 #include <bulkhead/runtime/clock.hpp>
 #include <bulkhead/supervision/child_spec.hpp>
+#include <bulkhead/supervision/handler.hpp>
 #include <bulkhead/supervision/ledger.hpp>
 #include <bulkhead/supervision/restart_window.hpp>
 
 #include <atomic>
 #include <cstdint>
 #include <exception>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -23,6 +25,9 @@ class route_supervisor {
   route_supervisor(child_spec spec, const runtime::clock& time, ledger& faults);
 
   [[nodiscard]] const child_spec& spec() const noexcept { return spec_; }
+
+  // Stands for a child that is not started again.
+  static constexpr std::chrono::milliseconds for_good = std::chrono::milliseconds::max();
 
   // How long requests are to be turned away; nothing when the route is in service. Any thread.
   [[nodiscard]] std::optional<std::chrono::milliseconds> backing_off() const noexcept;
@@ -37,8 +42,10 @@ class route_supervisor {
   // and the instance is rebuilt when the next request is let through. Any thread.
   bool fault(std::exception_ptr why, const place& where);
 
-  // Called for each instance that was rebuilt after a fault.
-  void restarted() noexcept { restarts_.fetch_add(1, std::memory_order_relaxed); }
+  // A new instance, or null when the factory threw: that is a fault too, and the next request tries
+  // again unless it was one too many. One call at a time, whatever the thread.
+  [[nodiscard]] std::shared_ptr<handler> make_instance(const handler_factory& make, bool is_restart,
+                                                       unsigned shard);
 
   [[nodiscard]] std::uint64_t restarts() const noexcept {
     return restarts_.load(std::memory_order_relaxed);
@@ -48,10 +55,13 @@ class route_supervisor {
   }
 
  private:
+  [[nodiscard]] bool note(std::exception_ptr why, const place& where, bool in_factory);
+
   child_spec spec_;
   const runtime::clock& time_;
   ledger& ledger_;
   std::mutex mutex_;
+  std::mutex making_;
   restart_window window_;
   // Nanoseconds of the steady clock until which requests are refused; 0: in service.
   std::atomic<std::int64_t> closed_until_{0};

@@ -12,6 +12,7 @@
 #include <atomic>
 #include <csignal>
 #include <cstdio>
+#include <exception>
 #include <optional>
 #include <thread>
 #include <utility>
@@ -24,6 +25,9 @@ constexpr std::initializer_list<int> all_signals = {SIGTERM, SIGINT, SIGHUP};
 
 // How long run() waits for handlers on the scheduler after the connections are gone.
 constexpr runtime::milliseconds handler_grace = runtime::seconds(5);
+
+// How long after the drain's limit a shard may stay silent before it counts as stuck in a handler.
+constexpr runtime::milliseconds stuck_grace = runtime::seconds(2);
 
 result<std::vector<runtime::endpoint>> parse_all(const std::vector<std::string>& texts) {
   std::vector<runtime::endpoint> out;
@@ -39,7 +43,7 @@ result<std::vector<runtime::endpoint>> parse_all(const std::vector<std::string>&
 class bare_handlers {
  public:
   explicit bare_handlers(const route_set& routes) : table_(routes.table()) {
-    for (const supervised_route& r : routes.routes()) instances_.push_back(r.what.make());
+    for (const supervised_route& r : routes.routes()) instances_.push_back(first_instance(r));
   }
   void operator()(actors::exchange& x) {
     const auto m = table_.find(x.request);
@@ -47,8 +51,13 @@ class bare_handlers {
     const std::shared_ptr<handler>& h = instances_[m.value];
     outcome o = h->handle(x.request);
     if (auto* r = std::get_if<http::response>(&o)) return x.answer(std::move(*r));
-    // noexcept: what a suspended coroutine throws ends the process, as everything does here.
-    const auto done = [](actors::exchange& e, void*) noexcept { e.answer(e.take_task_result()); };
+    const auto done = [](actors::exchange& e, void*) noexcept {
+      try {
+        e.answer(e.take_task_result());
+      } catch (...) {
+        actors::worker_trap(std::current_exception());
+      }
+    };
     if (x.run_task(std::move(*std::get_if<http::task<http::response>>(&o)), h, done, nullptr)) {
       x.answer(x.take_task_result());
     }
@@ -83,6 +92,8 @@ struct server::state {
   std::atomic<bool> stop_asked{false};
   bool started = false;
   bool draining = false;
+  bool left_behind = false;  // a thread never came back from a handler
+  std::optional<runtime::timer> give_up;
 
   result<void> start();
   result<void> start_admin();
@@ -95,6 +106,10 @@ server::server(server_options options, router routes)
     : state_(std::make_unique<state>(std::move(options), std::move(routes))) {}
 
 server::~server() {
+  if (state_->left_behind) {  // its thread still uses all of this: lost on purpose
+    static_cast<void>(state_.release());
+    return;
+  }
   state_->ready = false;
   if (state_->admin) state_->admin->stop_and_join();
   if (state_->group) state_->group->stop_and_join();
@@ -106,9 +121,13 @@ server::~server() {
 
 result<void> server::start() {
   if (state_->started) return {};
-  auto ok = state_->start();
-  if (ok) state_->started = true;
-  return ok;
+  try {
+    auto ok = state_->start();
+    if (ok) state_->started = true;
+    return ok;
+  } catch (const std::exception& e) {  // a factory, the machine's memory or descriptors
+    return error(error_category::resource, e.what());
+  }
 }
 
 result<void> server::state::start() {
@@ -191,18 +210,18 @@ result<void> server::state::start_admin() {
   if (!bound) return bound.why();
   admin_address = bound->where.to_string();
   admin_admissions = std::make_unique<actors::admission>(64);
-  admin = std::make_unique<actors::worker_shard>(
-      actors::serving_shard::plan{.index = 998,
-                                  .time = &time,
-                                  .settings = {},
-                                  .server_name = options.server_name,
-                                  .admissions = admin_admissions.get(),
-                                  .handlers = std::make_unique<admin_dispatcher>(admin_sources{
-                                      .ready = [this] { return ready.load(); },
-                                      .counters = [this] { return counters().to_json(); },
-                                      .faults = [this] { return faults.to_json(); },
-                                      .tree = [this] { return tree_json(*group, *routes); }}),
-                                  .tls = nullptr});
+  admin = std::make_unique<actors::worker_shard>(actors::serving_shard::plan{
+      .index = 998,
+      .time = &time,
+      .settings = {},
+      .server_name = options.server_name,
+      .admissions = admin_admissions.get(),
+      .handlers = std::make_unique<admin_dispatcher>(admin_sources{
+          .ready = [this] { return ready.load(); },
+          .counters = [this] { return counters().to_json(); },
+          .faults = [this] { return faults.to_json(); },
+          .tree = [this] { return tree_json(*group, *routes, options.mode == mode::actor); }}),
+      .tls = nullptr});
   admin_admissions->shards.push_back(admin.get());
   admin->listen(std::move(bound->sockets.front()), /*secure=*/false);
   admin->start();
@@ -212,6 +231,10 @@ result<void> server::state::start_admin() {
 void server::state::begin_drain() {
   if (std::exchange(draining, true)) return;
   ready = false;
+  runtime::log::info("server",
+                     "stopping: " + std::to_string(counters().open) + " connections are open");
+  give_up.emplace([](void* self) noexcept { static_cast<state*>(self)->control.stop(); }, this);
+  control.timers().arm(*give_up, control.now() + options.drain_limit + stuck_grace);
   group->drain(std::chrono::duration_cast<runtime::milliseconds>(options.drain_limit),
                [this] { control.stop(); });
 }
@@ -226,15 +249,19 @@ int server::run() {
   if (s.stop_asked) s.control.post([&s] { s.begin_drain(); });
   s.control.run();
 
-  s.group->stop_and_join();
+  s.give_up.reset();
   if (s.admin) s.admin->stop_and_join();
+  if (!s.group->stop_within(stuck_grace)) {
+    runtime::log::error("server", "a shard is stuck in an inline handler and is left behind");
+    s.left_behind = true;
+  }
   const bool quiet = s.routes->stop(handler_grace);
   if (!quiet) {
-    runtime::log::error("server", "a handler on the scheduler did not return; left behind");
+    runtime::log::error("server", "a handler on the scheduler did not return and is left behind");
     if (s.actor_runtime) s.actor_runtime->abandon();
   }
   s.signals.reset();
-  return quiet && !s.group->cut_off() ? 0 : 1;
+  return quiet && !s.left_behind && !s.group->cut_off() ? 0 : 1;
 }
 
 void server::stop() noexcept {

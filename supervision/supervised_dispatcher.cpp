@@ -1,19 +1,11 @@
 #include <bulkhead/supervision/supervised_dispatcher.hpp>
+#include <bulkhead/supervision/unavailable.hpp>
 
 #include <exception>
 #include <string>
 #include <utility>
 
 namespace bulkhead::supervision {
-
-namespace {
-
-http::response unavailable(std::chrono::milliseconds wait) {
-  const auto seconds = std::chrono::ceil<std::chrono::seconds>(wait);
-  return http::response::problem(503).field("Retry-After", std::to_string(seconds.count()));
-}
-
-}  // namespace
 
 void answer_without_route(actors::exchange& x, const http::route_table::match& m) {
   switch (m.what) {
@@ -30,7 +22,9 @@ void answer_without_route(actors::exchange& x, const http::route_table::match& m
 supervised_dispatcher::supervised_dispatcher(const route_set& routes, unsigned shard)
     : table_(routes.table()), shard_(shard) {
   children_.reserve(routes.routes().size());
-  for (const supervised_route& r : routes.routes()) children_.push_back({.route = &r});
+  for (const supervised_route& r : routes.routes()) {
+    children_.push_back({.route = &r, .instance = r.pool ? nullptr : first_instance(r)});
+  }
 }
 
 void supervised_dispatcher::dispatch(actors::exchange& x) {
@@ -85,18 +79,8 @@ void supervised_dispatcher::trapped(actors::exchange& x, child& c) noexcept {
 }
 
 bool supervised_dispatcher::ensure_instance(child& c) noexcept {
-  route_supervisor& supervisor = *c.route->supervisor;
-  if (supervisor.spec().restart == restart_type::temporary && c.made_before) return false;
-  for (;;) {
-    try {
-      c.instance = c.route->what.make();
-      if (std::exchange(c.made_before, true)) supervisor.restarted();
-      return true;
-    } catch (...) {
-      // A factory that fails is a fault like any other: tried again until it backs off.
-      if (!supervisor.fault(std::current_exception(), {.shard = shard_})) return false;
-    }
-  }
+  c.instance = c.route->supervisor->make_instance(c.route->what.make, /*is_restart=*/true, shard_);
+  return c.instance != nullptr;
 }
 
 }  // namespace bulkhead::supervision

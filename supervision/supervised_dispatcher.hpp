@@ -14,6 +14,7 @@ namespace bulkhead::supervision {
 
 class supervised_dispatcher final : public actors::dispatcher {
  public:
+  // Makes this shard's instances; what a factory throws goes through. On the server's thread.
   supervised_dispatcher(const route_set& routes, unsigned shard);
 
   void dispatch(actors::exchange& x) override;
@@ -22,8 +23,7 @@ class supervised_dispatcher final : public actors::dispatcher {
   // This shard's instance of a route's handler.
   struct child {
     const supervised_route* route = nullptr;
-    std::shared_ptr<handler> instance = {};  // null: to be made before the next request
-    bool made_before = false;
+    std::shared_ptr<handler> instance = {};  // null: a restart waits for the next request
   };
 
   void run_inline(actors::exchange& x, child& c);

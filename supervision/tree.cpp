@@ -5,7 +5,8 @@
 
 namespace bulkhead::supervision {
 
-std::string tree_json(const actors::serving_group& group, const route_set& routes) {
+std::string tree_json(const actors::serving_group& group, const route_set& routes,
+                      bool supervised) {
   std::string out = "{\"server\":{\"listeners\":[";
   bool first = true;
   for (const std::string& a : group.addresses()) {
@@ -25,14 +26,19 @@ std::string tree_json(const actors::serving_group& group, const route_set& route
     const child_spec& spec = r.what.spec;
     const auto wait = r.supervisor->backing_off();
     out += "{\"id\":" + json_string(spec.id) + ",\"placement\":\"" +
-           (spec.placement == placement::actor ? "actor" : "inline") +
-           "\",\"strategy\":\"one_for_one\",\"intensity\":{\"restarts\":" +
-           std::to_string(spec.intensity.restarts) +
+           (spec.placement == placement::actor ? "actor" : "inline") + "\",\"strategy\":\"" +
+           (supervised ? "one_for_one" : "none") +
+           "\",\"intensity\":{\"restarts\":" + std::to_string(spec.intensity.restarts) +
            ",\"period_ms\":" + std::to_string(spec.intensity.period.count()) +
            "},\"faults\":" + std::to_string(r.supervisor->faults()) +
-           ",\"restarts\":" + std::to_string(r.supervisor->restarts()) +
-           ",\"state\":" + (wait ? "\"backing_off\"" : "\"in_service\"") +
-           (wait ? ",\"retry_after_ms\":" + std::to_string(wait->count()) : "") + '}';
+           ",\"restarts\":" + std::to_string(r.supervisor->restarts()) + ",\"state\":" +
+           (!wait                                 ? "\"in_service\""
+            : *wait == route_supervisor::for_good ? "\"stopped\""
+                                                  : "\"backing_off\"") +
+           (wait && *wait != route_supervisor::for_good
+                ? ",\"retry_after_ms\":" + std::to_string(wait->count())
+                : "") +
+           '}';
   }
   return out + "]}}";
 }

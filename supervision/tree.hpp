@@ -8,6 +8,8 @@
 
 namespace bulkhead::supervision {
 
-[[nodiscard]] std::string tree_json(const actors::serving_group& group, const route_set& routes);
+// `supervised` is false in worker mode.
+[[nodiscard]] std::string tree_json(const actors::serving_group& group, const route_set& routes,
+                                    bool supervised);
 
 }  // namespace bulkhead::supervision
