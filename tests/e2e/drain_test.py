@@ -189,12 +189,14 @@ class Drain(unittest.TestCase):
             knockers = [threading.Thread(target=knock) for _ in range(4)]
             for t in knockers:
                 t.start()
-            eventually("some were served", lambda: server.counters()["completed"] > 50)
-            server.signal(signal.SIGTERM)
-            self.stopped(server)
-            over.set()
-            for t in knockers:
-                t.join(PATIENCE)
+            try:
+                eventually("some were served", lambda: server.counters()["completed"] > 50)
+                server.signal(signal.SIGTERM)
+                self.stopped(server)
+            finally:
+                over.set()
+                for t in knockers:
+                    t.join(PATIENCE)
             self.assertEqual(halves, [])
 
 
