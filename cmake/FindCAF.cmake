@@ -1,7 +1,7 @@
 # CAF::core: libcaf_core 0.17 or 1.x. Debian's package ships no CMake file of its own.
 # CAF_ROOT names another prefix to look in first.
 find_path(CAF_INCLUDE_DIR caf/actor_system.hpp)
-find_library(CAF_CORE_LIBRARY NAMES caf_core caf_core_static)
+find_library(CAF_CORE_LIBRARY caf_core)
 if(CAF_INCLUDE_DIR)
   # CAF_VERSION counts major * 10000 + minor * 100 + patch; 1.x has it in build_config or config.
   file(STRINGS ${CAF_INCLUDE_DIR}/caf/config.hpp CAF_VERSION_LINE REGEX "define CAF_VERSION [0-9]+")
