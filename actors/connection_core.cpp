@@ -212,6 +212,11 @@ void connection_core::refuse_plain_http() {
       "This port speaks HTTPS. Use https:// instead of http:// here.\n");
 }
 
+// Part of a request is here, and the rest is waited for.
+bool connection_core::request_arriving() const noexcept {
+  return !no_more_requests_ && (in_body_ || (parser_ && parser_->in_request()));
+}
+
 // There is credit for another request, and room for its answer.
 bool connection_core::may_read() const noexcept {
   return !close_after_ && !no_more_requests_ && phase_ != phase::over &&
@@ -609,10 +614,10 @@ void connection_core::set_deadline() noexcept {
   const auto& t = env_.settings.timeouts;
   constexpr auto never = runtime::steady_time::max();
   auto due = sending_ || backlog_ ? send_progress_ + t.send : never;
-  if (in_body_) {
+  if (request_arriving() && in_body_) {
     const auto earned = runtime::seconds(t.body_rate == 0 ? 0 : body_bytes_ / t.body_rate);
     due = std::min(due, request_began_ + t.body + earned);
-  } else if (parser_ && parser_->in_request()) {
+  } else if (request_arriving()) {
     due = std::min(due, request_began_ + t.head);
   } else if (due == never && in_flight_ == 0) {
     if (!asked_ && !session_) return;  // plain: the first head is due from accept
@@ -634,7 +639,7 @@ void connection_core::expired() {
   if ((sending_ || backlog_) && now >= send_progress_ + env_.settings.timeouts.send) {
     return finish(ending::timed_out);
   }
-  if (in_body_ || (parser_ && parser_->in_request())) {
+  if (request_arriving()) {
     // 408 only to someone who began to ask (RFC 9110 section 15.5.9).
     env_.counters.late.add();
     refuse(408, "the request took too long to arrive");

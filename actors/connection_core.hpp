@@ -85,6 +85,7 @@ class connection_core : public runtime::transport_events, public exchange_owner 
   void say_last(std::string_view bytes);
   void pump();
   void read_what_is_there();
+  [[nodiscard]] bool request_arriving() const noexcept;
   [[nodiscard]] bool may_read() const noexcept;
   void consume(std::string_view plaintext);
   void say_continue();
