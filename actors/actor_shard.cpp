@@ -39,6 +39,14 @@ actor_shard::actor_shard(plan p, caf::actor_system& system,
 
 actor_shard::~actor_shard() {
   stop_and_join();
+  // Thrown away without a drain: connections keep themselves alive until they end, so those that
+  // are still open end here. The supervisor goes first, or it would be queued to hear of it.
+  auto& supervisor = *caf::actor_cast<connection_supervisor*>(supervisor_);
+  supervisor.terminate(caf::exit_reason::user_shutdown);
+  supervisor.for_each([](const caf::actor& child) {
+    caf::actor_cast<connection*>(child)->terminate(caf::exit_reason::user_shutdown);
+  });
+  loop_.turn(false);  // lets go of what other threads queued after the loop ended
 }
 
 void actor_shard::on_start() {

@@ -70,9 +70,11 @@ bool serving_shard::stop_until(std::chrono::steady_clock::time_point until) {
 }
 
 void serving_shard::stop_and_join() {
-  if (!thread_.joinable()) return;
-  loop_.stop();
-  thread_.join();
+  if (thread_.joinable()) {
+    loop_.stop();
+    thread_.join();
+  }
+  listeners_.clear();  // nobody is left to accept
 }
 
 void serving_shard::publish(std::shared_ptr<const tls::context> context) {
