@@ -9,9 +9,8 @@ bool bounded_actor::admit(caf::mailbox_element_ptr x) {
     queued_.fetch_sub(1, std::memory_order_relaxed);
     counters_.messages_refused.add();
     if (x->mid.is_request()) {
-      caf::detail::sync_request_bouncer bounce{
-          caf::make_error(caf::sec::runtime_error, std::string("mailbox window exceeded"))};
-      bounce(*x);
+      compat::answer_error(
+          *x, caf::make_error(caf::sec::runtime_error, std::string("mailbox window exceeded")));
     }
     return false;
   }

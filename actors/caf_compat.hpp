@@ -70,6 +70,13 @@ template <class... Ts>
                                    std::forward<Ts>(xs)...);
 }
 
+// The answer to a request. CAF's own bouncer says the same error whatever it was given.
+inline void answer_error(caf::mailbox_element& request, caf::error why) {
+  if (!request.sender) return;
+  request.sender->enqueue(
+      caf::make_mailbox_element(nullptr, request.mid.response_id(), {}, std::move(why)), nullptr);
+}
+
 inline void global_initialization() {}
 inline constexpr const char* threads_key = "scheduler.max-threads";
 inline constexpr const char* policy_key = "scheduler.policy";
@@ -128,6 +135,12 @@ template <class... Ts>
 [[nodiscard]] caf::mailbox_element_ptr element(caf::strong_actor_ptr from, Ts&&... xs) {
   return caf::make_mailbox_element(std::move(from), caf::make_message_id(),
                                    std::forward<Ts>(xs)...);
+}
+
+inline void answer_error(caf::mailbox_element& request, caf::error why) {
+  if (!request.sender) return;
+  request.sender->enqueue(
+      caf::make_mailbox_element(nullptr, request.mid.response_id(), std::move(why)), nullptr);
 }
 
 inline void global_initialization() {
