@@ -109,6 +109,8 @@ class exchange final : private runtime::runnable {
   // For the dispatcher's own use while the task runs: whose handler this is.
   void set_child(void* child) noexcept { child_ = child; }
   [[nodiscard]] void* child() const noexcept { return child_; }
+  // The handler that run_task() was given to keep; null without.
+  [[nodiscard]] const void* kept() const noexcept { return keep_.get(); }
   // Precondition: the task is done. Rethrows what the handler threw.
   [[nodiscard]] http::response take_task_result() { return task_.take(); }
 

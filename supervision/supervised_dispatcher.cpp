@@ -66,15 +66,16 @@ void supervised_dispatcher::task_done(actors::exchange& x, void* self) noexcept 
 }
 
 // Precondition: called from a catch block. The instance's state is not to be trusted any more: it
-// is destroyed (requests that are suspended in it keep it until they end) and made anew.
+// is destroyed (requests that are suspended in it keep it until they end) and made anew. A
+// coroutine may outlive that: its fault says nothing about the instance which came after.
 void supervised_dispatcher::trapped(actors::exchange& x, child& c) noexcept {
-  c.instance.reset();
+  if (x.kept() == nullptr || x.kept() == c.instance.get()) c.instance.reset();
   const bool restart_now = c.route->supervisor->fault(
       std::current_exception(),
       {.route = std::string(x.request.method_name()) + ' ' + std::string(x.request.path()),
        .request = x.request.id(),
        .shard = shard_});
-  if (restart_now) static_cast<void>(ensure_instance(c));
+  if (restart_now && !c.instance) static_cast<void>(ensure_instance(c));
   x.answer(http::response::problem(500), actors::verdict::trapped);
 }
 
