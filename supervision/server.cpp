@@ -97,6 +97,7 @@ struct server::state {
 
   result<void> start();
   result<void> start_admin();
+  void undo_start() noexcept;
   std::unique_ptr<actors::dispatcher> make_dispatcher(unsigned shard);
   void begin_drain();
   actors::counters_snapshot counters() const;
@@ -121,13 +122,27 @@ server::~server() {
 
 result<void> server::start() {
   if (state_->started) return {};
-  try {
-    auto ok = state_->start();
-    if (ok) state_->started = true;
-    return ok;
-  } catch (const std::exception& e) {  // a factory, the machine's memory or descriptors
-    return error(error_category::resource, e.what());
-  }
+  const auto try_it = [this]() -> result<void> {
+    try {
+      return state_->start();
+    } catch (const std::exception& e) {  // a factory, the machine's memory or descriptors
+      return error(error_category::resource, e.what());
+    }
+  };
+  auto ok = try_it();
+  state_->started = static_cast<bool>(ok);
+  if (!ok) state_->undo_start();
+  return ok;
+}
+
+// So that start() may be tried again. In the order of destruction: an actor system waits for the
+// handler actors of the routes.
+void server::state::undo_start() noexcept {
+  admin.reset();
+  signals.reset();
+  group.reset();
+  routes.reset();
+  actor_runtime.reset();
 }
 
 result<void> server::state::start() {
