@@ -8,10 +8,9 @@ namespace bulkhead::actors {
 connection::connection(caf::actor_config& config, environment& env)
     // An answer for each request that may be in flight is always taken: that is the credit which
     // their reply ports hold.
-    : bounded_actor(
-          config,
-          std::max(env.settings.mailbox_window, env.settings.limits.pipeline_window),
-          env.counters),
+    : bounded_actor(config,
+                    std::max(env.settings.mailbox_window, env.settings.limits.pipeline_window),
+                    env.counters),
       connection_core(env) {}
 
 // The way back for a handler on another thread.

@@ -50,7 +50,6 @@ connection_core::~connection_core() {
 }
 
 // -- entry points
-// -----------------------------------------------------------------------------------
 
 template <class F>
 void connection_core::guarded(F&& f) noexcept {
@@ -163,7 +162,6 @@ void connection_core::timer_expired(void* self) noexcept {
 }
 
 // -- receiving
-// --------------------------------------------------------------------------------------
 
 void connection_core::first_bytes(std::span<const std::byte> bytes) {
   if (held_) {
@@ -377,7 +375,6 @@ void connection_core::say_continue() {
 }
 
 // -- requests
-// -----------------------------------------------------------------------------------------
 
 void connection_core::begin_request() {
   current_ = env_.exchanges.take();
@@ -501,7 +498,6 @@ void connection_core::drop_exchanges() noexcept {
 }
 
 // -- sending
-// ------------------------------------------------------------------------------------------
 
 // Encrypts what the turn produced (or what a slow reader left) and gives it to the transport: one
 // write, as long as it fits a block. Leaves the shard's output empty.
@@ -576,7 +572,6 @@ void connection_core::all_sent() {
 }
 
 // -- the end
-// ------------------------------------------------------------------------------------------
 
 void connection_core::finish(ending how) noexcept {
   if (over()) return;
@@ -597,7 +592,6 @@ void connection_core::finish(ending how) noexcept {
 }
 
 // -- deadlines
-// ----------------------------------------------------------------------------------------
 
 // A later deadline only moves a value: the timer notices when it fires. Most requests cost nothing.
 void connection_core::arm(runtime::steady_time when) noexcept {

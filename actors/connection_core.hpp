@@ -48,7 +48,6 @@ class connection_core : public runtime::transport_events, public exchange_owner 
   [[nodiscard]] std::uint32_t in_flight() const noexcept { return in_flight_; }
 
   // -- transport_events, exchange_owner
-  // ------------------------------------------------------------
 
   void on_received(std::span<const std::byte> bytes) noexcept final;
   void on_receive_end(runtime::receive_end how) noexcept final;

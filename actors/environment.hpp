@@ -53,7 +53,6 @@ struct environment {
   }
 
   // -- scratch of the connection whose turn it is
-  // --------------------------------------------------
   bool busy = false;  // a connection's turn is on: another one's answer waits for the loop
   turn_output output;
   std::array<std::byte, 16384 + 512> plaintext;

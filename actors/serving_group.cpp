@@ -2,6 +2,7 @@
 #include <bulkhead/actors/serving_group.hpp>
 #include <bulkhead/actors/worker_shard.hpp>
 #include <bulkhead/runtime/log.hpp>
+#include <bulkhead/tls/memory.hpp>
 
 #include <sys/socket.h>
 #include <unistd.h>
@@ -33,6 +34,7 @@ result<std::unique_ptr<serving_group>> serving_group::open(options o, runtime::s
   const options& options = group->options_;
 
   if (!options.secure.empty()) {
+    if (options.own_openssl_memory) static_cast<void>(tls::own_openssl_memory());
     auto store = tls::configuration_store::open(options.tls, options.shards, control.timers(),
                                                 control.time());
     if (!store) return store.why();

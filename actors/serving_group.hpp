@@ -34,6 +34,7 @@ class serving_group {
     tls::options tls;  // needed when `secure` is not empty
     serving_mode mode = serving_mode::actor;
     unsigned shards = 1;
+    bool own_openssl_memory = true;
     std::uint32_t capacity = 10'000;  // connections of all shards together
     connection_settings connections;
     std::string server_name;

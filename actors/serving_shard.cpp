@@ -104,7 +104,6 @@ void serving_shard::drain_expired() noexcept {
 }
 
 // -- admission
-// ----------------------------------------------------------------------------------------
 
 void serving_shard::arrive(arrival a) {
   if (!admissions_.admit()) return refuse(std::move(a));

@@ -62,7 +62,6 @@ class serving_shard {
   serving_shard& operator=(const serving_shard&) = delete;
 
   // -- the server's thread
-  // -------------------------------------------------------------------------
 
   // Before start(). `secure`: the socket speaks TLS.
   void listen(runtime::unique_fd socket, bool secure);
@@ -76,7 +75,6 @@ class serving_shard {
   void publish(std::shared_ptr<const tls::context> context);
 
   // -- any thread
-  // ------------------------------------------------------------------------------------
 
   [[nodiscard]] runtime::shard& loop() noexcept { return loop_; }
   [[nodiscard]] const shard_counters& counters() const noexcept { return env_.counters; }
@@ -94,7 +92,6 @@ class serving_shard {
   };
 
   // -- the shard's thread
-  // ------------------------------------------------------------------------------
 
   virtual void on_start() {}
   virtual void open_connection(arrival a) = 0;

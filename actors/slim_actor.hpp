@@ -39,7 +39,6 @@ class slim_actor : public caf::local_actor,
   }
 
   // -- caf::local_actor, caf::resumable
-  // ------------------------------------------------------------
 
   void launch(compat::unit* from, bool lazy, bool hide) override;
   BULKHEAD_SUBTYPE { return io_actor; }
@@ -52,7 +51,6 @@ class slim_actor : public caf::local_actor,
 #endif
 
   // -- for what runs on the shard
-  // --------------------------------------------------------------------
 
   // Ends the actor: refuses what is queued, tells monitors and links. On the shard's thread.
   void terminate(caf::error why) noexcept;

@@ -17,7 +17,7 @@ constexpr int usage_error = 2;
 int main(int argc, char** argv) {
   CLI::App app{"Bulkhead: an HTTPS server in which a crashed handler costs one request."};
   app.set_version_flag("--version", std::string(bulkhead::version_string));
-  app.require_subcommand(1);
+  app.require_subcommand(0, 1);
   app.failure_message([](const CLI::App*, const CLI::Error& e) {
     return std::string("bulkhead: ") + e.what() + "\nRun with --help for the options.\n";
   });
@@ -29,6 +29,10 @@ int main(int argc, char** argv) {
   } catch (const CLI::ParseError& e) {
     const int status = app.exit(e);
     return status == 0 ? 0 : usage_error;
+  }
+  if (app.get_subcommands().empty()) {
+    std::fprintf(stderr, "bulkhead: which command? Run with --help for the list.\n");
+    return usage_error;
   }
   try {
     return serve.run();

@@ -2,12 +2,17 @@
 #include <bulkhead/supervision/json.hpp>
 #include <bulkhead/supervision/ledger.hpp>
 
+#include <algorithm>
+#include <array>
 #include <ctime>
 #include <utility>
 
 namespace bulkhead::supervision {
 
 namespace {
+
+constexpr std::array texts = {&fault::child, &fault::kind, &fault::what, &fault::route,
+                              &fault::action};
 
 std::string iso8601(runtime::wall_time when) {
   const std::time_t seconds = std::chrono::system_clock::to_time_t(when);
@@ -19,23 +24,41 @@ std::string iso8601(runtime::wall_time when) {
 
 }  // namespace
 
-void ledger::record(fault f) {
+ledger::ledger(std::size_t capacity) : ring_(std::max<std::size_t>(1, capacity)) {
+  for (fault& f : ring_) {
+    for (const auto text : texts) {
+      (f.*text).resize(longest_text);  // touched now, so that it is resident from the start
+      (f.*text).clear();
+    }
+  }
+}
+
+void ledger::record(const fault& f) {
   std::string line;
   {
     const std::lock_guard lock(mutex_);
-    f.number = ++total_;
-    line = "fault " + std::to_string(f.number) + " in " + f.child + ": " + f.kind + ": " + f.what;
-    if (f.request != 0) line += " (request " + std::to_string(f.request) + ", " + f.route + ")";
-    line += "; " + f.action;
-    faults_.push_back(std::move(f));
-    if (faults_.size() > capacity_) faults_.pop_front();
+    fault& kept = ring_[total_ % ring_.size()];
+    kept.number = ++total_;
+    kept.when = f.when;
+    kept.request = f.request;
+    kept.shard = f.shard;
+    for (const auto text : texts) (kept.*text).assign(f.*text, 0, longest_text);
+    line = "fault " + std::to_string(kept.number) + " in " + kept.child + ": " + kept.kind + ": " +
+           kept.what;
+    if (kept.request != 0) {
+      line += " (request " + std::to_string(kept.request) + ", " + kept.route + ")";
+    }
+    line += "; " + kept.action;
   }
   runtime::log::warn("ledger", line);
 }
 
 std::vector<fault> ledger::recent() const {
   const std::lock_guard lock(mutex_);
-  return {faults_.begin(), faults_.end()};
+  std::vector<fault> all;
+  const std::uint64_t kept = std::min<std::uint64_t>(total_, ring_.size());
+  for (std::uint64_t n = total_ - kept; n < total_; ++n) all.push_back(ring_[n % ring_.size()]);
+  return all;
 }
 
 std::uint64_t ledger::total() const {

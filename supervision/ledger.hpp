@@ -1,13 +1,13 @@
 // The fault ledger: a bounded record of every fault, what it cost and what was done about it.
 //
-// Any thread; a mutex, because faults are rare. The text of an exception is here and in the log,
-// and nowhere that a client sees.
+// Any thread; a mutex, because faults are rare. Its memory is taken when it is made: a storm of
+// faults costs none. The text of an exception is here and in the log, and nowhere that a client
+// sees.
 #pragma once
 
 #include <bulkhead/runtime/clock.hpp>
 
 #include <cstdint>
-#include <deque>
 #include <mutex>
 #include <string>
 #include <vector>
@@ -28,18 +28,20 @@ struct fault {
 
 class ledger {
  public:
-  explicit ledger(std::size_t capacity = 256) : capacity_(capacity) {}
+  explicit ledger(std::size_t capacity = 256);
+
+  // Longer texts are cut: clients choose targets, and handlers what().
+  static constexpr std::size_t longest_text = 256;
 
   // Numbers and keeps the fault, forgetting the oldest, and writes it to the log.
-  void record(fault f);
+  void record(const fault& f);
   [[nodiscard]] std::vector<fault> recent() const;  // oldest first
   [[nodiscard]] std::uint64_t total() const;
   [[nodiscard]] std::string to_json() const;
 
  private:
-  std::size_t capacity_;
   mutable std::mutex mutex_;
-  std::deque<fault> faults_;
+  std::vector<fault> ring_;  // fault n is at (n - 1) % size
   std::uint64_t total_ = 0;
 };
 

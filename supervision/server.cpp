@@ -172,6 +172,7 @@ result<void> server::state::start() {
        .tls = options.tls,
        .mode = actors_on ? actors::serving_mode::actor : actors::serving_mode::worker,
        .shards = shards,
+       .own_openssl_memory = options.own_openssl_memory,
        .capacity = options.capacity,
        .connections = options.connections,
        .server_name = options.server_name,
@@ -205,6 +206,7 @@ result<void> server::state::start() {
       }
     });
   }
+  if (admin) runtime::log::info("server", "admin on " + admin_address);
   group->start();
   ready = true;
   for (const std::string& a : group->addresses()) runtime::log::info("server", "listening on " + a);

@@ -31,8 +31,10 @@ struct options {
   version min_version = version::tls1_2;
   version max_version = version::tls1_3;
   client_auth clients = client_auth::none;
-  std::string client_ca;                         // PEM file; needed unless clients is none
-  std::vector<std::string> alpn = {"http/1.1"};  // in order of preference, RFC 7301
+  std::string client_ca;  // PEM file; needed unless clients is none
+  // In order of preference, RFC 7301. Clients that offer none are served; those that offer only
+  // others are refused.
+  std::vector<std::string> alpn = {"http/1.1", "http/1.0"};
 
   // -- performance ------------------------------------------------------------------------------
 
@@ -40,7 +42,11 @@ struct options {
   // AES-256 on this kind of machine, and as strong as the P-256 and X25519 beside it.
   std::string ciphersuites =
       "TLS_AES_128_GCM_SHA256:TLS_AES_256_GCM_SHA384:TLS_CHACHA20_POLY1305_SHA256";
-  std::string cipher_list = "ECDHE+AESGCM:ECDHE+CHACHA20";  // TLS 1.2
+  // TLS 1.2, in the same order.
+  std::string cipher_list =
+      "ECDHE-ECDSA-AES128-GCM-SHA256:ECDHE-RSA-AES128-GCM-SHA256:"
+      "ECDHE-ECDSA-AES256-GCM-SHA384:ECDHE-RSA-AES256-GCM-SHA384:"
+      "ECDHE-ECDSA-CHACHA20-POLY1305:ECDHE-RSA-CHACHA20-POLY1305";
   std::string groups = "X25519:P-256:P-384";
   unsigned tickets = 1;  // TLS 1.3 tickets a handshake; each costs about 15 us
   // How long a ticket is honoured; ticket keys rotate at this interval and the one before stays
