@@ -31,7 +31,7 @@ int main(int argc, char** argv) {
     return status == 0 ? 0 : usage_error;
   }
   if (app.get_subcommands().empty()) {
-    std::fprintf(stderr, "bulkhead: which command? Run with --help for the list.\n");
+    std::fprintf(stderr, "bulkhead: a subcommand is required. Run with --help for the list.\n");
     return usage_error;
   }
   try {

@@ -5,15 +5,10 @@
 // peak. What a slab holds is reused, never given back to the system.
 #pragma once
 
-#include <cstddef>
-
 namespace bulkhead::tls {
 
 // Installs it for the whole process. Works only before OpenSSL's first allocation: false when that
 // is over, or in a build with sanitizers, which want to see each allocation. Any thread, once.
 bool own_openssl_memory() noexcept;
-
-// What the process's slabs took from the system, in bytes; 0 when not installed.
-[[nodiscard]] std::size_t slab_bytes() noexcept;
 
 }  // namespace bulkhead::tls

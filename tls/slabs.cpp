@@ -1,0 +1,203 @@
+#include <bulkhead/tls/slabs.hpp>
+
+#include <sys/mman.h>
+
+#include <array>
+#include <atomic>
+#include <bit>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <mutex>
+#include <new>
+
+namespace bulkhead::tls {
+
+namespace {
+
+constexpr std::size_t fine_limit = 1024;            // below: a class every 16 bytes
+constexpr unsigned fine_classes = fine_limit / 16;  // above: eight classes a doubling
+constexpr std::size_t slab_limit = 64 * 1024;       // larger ones are the C library's
+constexpr unsigned classes = fine_classes + 1 + 6 * 8;
+constexpr std::uint32_t foreign = classes;  // "class" of what came from malloc()
+constexpr std::size_t slab_size = 512 * 1024;
+
+// In front of each piece. Its size keeps the 16-byte alignment that OpenSSL relies on.
+struct alignas(16) header {
+  std::uint64_t size;        // as asked for
+  std::uint32_t size_class;  // index, or `foreign`
+};
+static_assert(sizeof(header) == 16);
+
+// A free piece: the header stays, the link takes the place of the content.
+struct free_piece {
+  header h;
+  free_piece* next;
+};
+
+std::atomic<std::size_t> taken{0};
+
+struct rounded {
+  unsigned index;
+  std::size_t bytes;
+};
+
+// `bytes` includes the header and is at most slab_limit.
+rounded round_up(std::size_t bytes) noexcept {
+  if (bytes <= fine_limit) {
+    const std::size_t n = (bytes + 15) / 16;
+    return {static_cast<unsigned>(n), n * 16};
+  }
+  const auto doubling = static_cast<unsigned>(std::bit_width(bytes - 1)) - 1;  // 10 and up
+  const std::size_t step = std::size_t{1} << (doubling - 3);
+  const std::size_t up = (bytes + step - 1) / step * step;
+  const auto eighth = static_cast<unsigned>((up >> (doubling - 3)) - 8);  // 1 to 8
+  return {fine_classes + (doubling - 10) * 8 + eighth, up};
+}
+
+// Pieces whose thread has ended, for those that live.
+class depot {
+ public:
+  void give(unsigned index, free_piece* chain) noexcept {
+    const std::lock_guard lock(mutex_);
+    while (chain != nullptr) {
+      free_piece* next = chain->next;
+      chain->next = free_[index];
+      free_[index] = chain;
+      chain = next;
+    }
+    filled_.store(true, std::memory_order_relaxed);
+  }
+  free_piece* take(unsigned index) noexcept {
+    if (!filled_.load(std::memory_order_relaxed)) return nullptr;
+    const std::lock_guard lock(mutex_);
+    free_piece* p = free_[index];
+    if (p != nullptr) free_[index] = p->next;
+    return p;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::atomic<bool> filled_{false};
+  std::array<free_piece*, classes> free_{};
+};
+
+// Never destroyed: OpenSSL frees until the very end of the process.
+depot& left_behind() noexcept {
+  alignas(depot) static std::byte room[sizeof(depot)];
+  static depot* const made = new (room) depot;
+  return *made;
+}
+
+class slabs {
+ public:
+  constexpr slabs() noexcept = default;
+  ~slabs() {
+    over_ = true;
+    for (unsigned i = 0; i < classes; ++i) {
+      if (free_[i] != nullptr) left_behind().give(i, free_[i]);
+      free_[i] = nullptr;
+    }
+  }
+
+  [[nodiscard]] void* take(std::size_t size) noexcept {
+    const rounded r = round_up(size + sizeof(header) < sizeof(free_piece) ? sizeof(free_piece)
+                                                                          : size + sizeof(header));
+    free_piece* p = free_[r.index];
+    if (p != nullptr) {
+      free_[r.index] = p->next;
+    } else {
+      p = left_behind().take(r.index);
+      if (p == nullptr) p = carve(r.bytes);
+      if (p == nullptr) return nullptr;
+      p->h.size_class = r.index;
+    }
+    p->h.size = size;
+    return &p->h + 1;
+  }
+
+  void give(free_piece* p) noexcept {
+    const unsigned index = p->h.size_class;
+    if (over_) {  // OpenSSL's own thread-local state goes after ours
+      p->next = nullptr;
+      return left_behind().give(index, p);
+    }
+    p->next = free_[index];
+    free_[index] = p;
+  }
+
+  [[nodiscard]] bool over() const noexcept { return over_; }
+
+ private:
+  free_piece* carve(std::size_t bytes) noexcept {
+    if (left_ < bytes) {  // what is left of the old slab is lost: at most one piece's size
+      void* slab =
+          ::mmap(nullptr, slab_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+      if (slab == MAP_FAILED) return nullptr;
+      taken.fetch_add(slab_size, std::memory_order_relaxed);
+      at_ = static_cast<std::byte*>(slab);
+      left_ = slab_size;
+    }
+    auto* p = new (at_) free_piece;
+    at_ += bytes;
+    left_ -= bytes;
+    return p;
+  }
+
+  std::array<free_piece*, classes> free_{};
+  std::byte* at_ = nullptr;
+  std::size_t left_ = 0;
+  bool over_ = false;
+};
+
+thread_local slabs here;
+
+header* header_of(void* content) noexcept {
+  return static_cast<header*>(content) - 1;
+}
+
+}  // namespace
+
+void* slab_allocate(std::size_t size) noexcept {
+  if (size == 0) return nullptr;
+  if (size <= slab_limit - sizeof(header) && !here.over()) return here.take(size);
+  auto* h = static_cast<header*>(std::malloc(size + sizeof(header)));
+  if (h == nullptr) return nullptr;
+  h->size = size;
+  h->size_class = foreign;
+  return h + 1;
+}
+
+void slab_release(void* content) noexcept {
+  if (content == nullptr) return;
+  header* h = header_of(content);
+  if (h->size_class == foreign) {
+    std::free(h);
+  } else {
+    here.give(reinterpret_cast<free_piece*>(h));  // NOLINT(*-reinterpret-cast): header comes first
+  }
+}
+
+void* slab_resize(void* content, std::size_t size) noexcept {
+  if (content == nullptr) return slab_allocate(size);
+  if (size == 0) {
+    slab_release(content);
+    return nullptr;
+  }
+  const std::size_t had = header_of(content)->size;
+  if (size <= had && size * 2 >= had) {
+    header_of(content)->size = size;
+    return content;
+  }
+  void* moved = slab_allocate(size);
+  if (moved == nullptr) return nullptr;
+  std::memcpy(moved, content, had < size ? had : size);
+  slab_release(content);
+  return moved;
+}
+
+std::size_t slab_bytes() noexcept {
+  return taken.load(std::memory_order_relaxed);
+}
+
+}  // namespace bulkhead::tls

@@ -1,0 +1,20 @@
+// Size classes in slabs of each thread: the allocator behind memory.hpp. Private to this layer.
+//
+// A piece may be released by any thread; it then serves that thread. Pieces of a thread that ended
+// serve the others. Nothing goes back to the system. Sizes above 64 KiB are the C library's.
+#pragma once
+
+#include <cstddef>
+
+namespace bulkhead::tls {
+
+// Aligned to 16 bytes; null for no bytes and when the system has no memory.
+[[nodiscard]] void* slab_allocate(std::size_t size) noexcept;
+// As realloc(): keeps the content, moves it if it must, releases it for no bytes.
+[[nodiscard]] void* slab_resize(void* content, std::size_t size) noexcept;
+void slab_release(void* content) noexcept;
+
+// What all slabs took from the system.
+[[nodiscard]] std::size_t slab_bytes() noexcept;
+
+}  // namespace bulkhead::tls
