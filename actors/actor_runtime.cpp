@@ -1,5 +1,6 @@
 #include <bulkhead/actors/actor_runtime.hpp>
 #include <bulkhead/actors/caf_compat.hpp>
+#include <bulkhead/actors/messages.hpp>
 #include <bulkhead/runtime/signals.hpp>
 
 #include <algorithm>
@@ -24,6 +25,7 @@ actor_runtime::actor_runtime(unsigned scheduler_threads)
     : threads_(scheduler_threads != 0 ? scheduler_threads
                                       : std::max(1U, std::thread::hardware_concurrency())) {
   compat::global_initialization();
+  BULKHEAD_REGISTER_MESSAGES(bulkhead_actors);
   native_ = std::make_unique<native>(threads_);
 }
 

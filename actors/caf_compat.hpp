@@ -6,6 +6,7 @@
 #include <caf/actor_config.hpp>
 #include <caf/actor_system.hpp>
 #include <caf/actor_system_config.hpp>
+#include <caf/allowed_unsafe_message_type.hpp>
 #include <caf/config.hpp>
 #include <caf/default_attachable.hpp>
 #include <caf/detail/sync_request_bouncer.hpp>
@@ -28,6 +29,7 @@
 #include <caf/scheduler/abstract_coordinator.hpp>
 #else
 #define BULKHEAD_CAF_0_17 0
+#include <caf/init_global_meta_objects.hpp>
 #include <caf/scheduler.hpp>
 #endif
 
@@ -91,6 +93,12 @@ inline void forget_logger() {
   caf::logger::set_current_actor_system(nullptr);
 }
 
+// Messages never leave the process: no type needs a number or a wire form.
+#define BULKHEAD_BEGIN_MESSAGES(block, first) static_assert(true)
+#define BULKHEAD_MESSAGE(block, type) CAF_ALLOW_UNSAFE_MESSAGE_TYPE(type)
+#define BULKHEAD_END_MESSAGES(block) static_assert(true)
+#define BULKHEAD_REGISTER_MESSAGES(block) static_cast<void>(0)
+
 #define BULKHEAD_ENQUEUE_RESULT void
 #define BULKHEAD_ENQUEUE_RETURN(x) static_cast<void>(x)
 #define BULKHEAD_ADD_REF void intrusive_ptr_add_ref_impl() override
@@ -152,6 +160,18 @@ inline void set_policy_sharing(caf::actor_system_config& config) {
   config.set(policy_key, "sharing");
 }
 inline void forget_logger() {}
+
+// Each message type has a number, announced before the first actor system is made.
+#define BULKHEAD_BEGIN_MESSAGES(block, first) \
+  CAF_BEGIN_TYPE_ID_BLOCK(block, first)       \
+  static_assert(true)
+#define BULKHEAD_MESSAGE(block, type) \
+  CAF_ADD_TYPE_ID(block, (type))      \
+  CAF_ALLOW_UNSAFE_MESSAGE_TYPE(type)
+#define BULKHEAD_END_MESSAGES(block) \
+  CAF_END_TYPE_ID_BLOCK(block)       \
+  static_assert(true)
+#define BULKHEAD_REGISTER_MESSAGES(block) caf::init_global_meta_objects<caf::id_block::block>()
 
 #define BULKHEAD_ENQUEUE_RESULT bool
 #define BULKHEAD_ENQUEUE_RETURN(x) return x

@@ -4,8 +4,6 @@
 #include <bulkhead/actors/caf_compat.hpp>
 #include <bulkhead/actors/exchange.hpp>
 
-#include <caf/allowed_unsafe_message_type.hpp>
-
 namespace bulkhead::actors {
 
 // Control, to a connection: end after the requests that are in flight.
@@ -20,6 +18,7 @@ struct answer_message {
 
 }  // namespace bulkhead::actors
 
-// Never serialized: these stay in the process.
-CAF_ALLOW_UNSAFE_MESSAGE_TYPE(bulkhead::actors::drain_message)
-CAF_ALLOW_UNSAFE_MESSAGE_TYPE(bulkhead::actors::answer_message)
+BULKHEAD_BEGIN_MESSAGES(bulkhead_actors, caf::first_custom_type_id);
+BULKHEAD_MESSAGE(bulkhead_actors, bulkhead::actors::drain_message)
+BULKHEAD_MESSAGE(bulkhead_actors, bulkhead::actors::answer_message)
+BULKHEAD_END_MESSAGES(bulkhead_actors);

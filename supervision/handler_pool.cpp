@@ -1,8 +1,8 @@
 #include <bulkhead/actors/caf_compat.hpp>
+#include <bulkhead/actors/messages.hpp>
 #include <bulkhead/supervision/handler_pool.hpp>
 #include <bulkhead/supervision/unavailable.hpp>
 
-#include <caf/allowed_unsafe_message_type.hpp>
 #include <caf/event_based_actor.hpp>
 #include <caf/send.hpp>
 #include <caf/stateful_actor.hpp>
@@ -32,8 +32,10 @@ struct start_instances {};  // to the supervisor: bring the pool to its size
 
 }  // namespace bulkhead::supervision
 
-CAF_ALLOW_UNSAFE_MESSAGE_TYPE(bulkhead::supervision::job)
-CAF_ALLOW_UNSAFE_MESSAGE_TYPE(bulkhead::supervision::start_instances)
+BULKHEAD_BEGIN_MESSAGES(bulkhead_supervision, caf::id_block::bulkhead_actors::end);
+BULKHEAD_MESSAGE(bulkhead_supervision, bulkhead::supervision::job)
+BULKHEAD_MESSAGE(bulkhead_supervision, bulkhead::supervision::start_instances)
+BULKHEAD_END_MESSAGES(bulkhead_supervision);
 
 namespace bulkhead::supervision {
 
@@ -213,6 +215,10 @@ handler_pool::handler_pool(actors::actor_runtime& on, route_supervisor& supervis
   state_->supervisor_actor = on.native_system().spawn<handler_supervisor>(state_);
   actors::compat::forget_logger();
   caf::anon_send(state_->supervisor_actor, start_instances{});
+}
+
+void handler_pool::register_messages() {
+  BULKHEAD_REGISTER_MESSAGES(bulkhead_supervision);
 }
 
 handler_pool::~handler_pool() {

@@ -21,6 +21,10 @@ class handler_pool {
   handler_pool(actors::actor_runtime& on, route_supervisor& supervisor, handler_factory make,
                std::uint32_t instances, std::uint32_t queue);
   ~handler_pool();
+
+  // Once, before the first actor_runtime is made: CAF 1.x wants to know every message type then.
+  static void register_messages();
+
   handler_pool(const handler_pool&) = delete;
   handler_pool& operator=(const handler_pool&) = delete;
 

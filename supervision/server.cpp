@@ -117,6 +117,7 @@ server::~server() {
   if (state_->routes && !state_->routes->stop(runtime::milliseconds(100)) &&
       state_->actor_runtime) {
     state_->actor_runtime->abandon();
+    static_cast<void>(state_.release());  // the handler comes back to it
   }
 }
 
@@ -160,6 +161,7 @@ result<void> server::state::start() {
       options.threads != 0 ? options.threads : std::max(1U, std::thread::hardware_concurrency());
   const bool actors_on = options.mode == mode::actor;
   if (actors_on) {
+    handler_pool::register_messages();
     actor_runtime = std::make_unique<actors::actor_runtime>(options.handler_threads);
   }
   auto set = route_set::make(routes_given, time, faults, actor_runtime.get());
@@ -275,6 +277,7 @@ int server::run() {
   const bool quiet = s.routes->stop(handler_grace);
   if (!quiet) {
     runtime::log::error("server", "a handler on the scheduler did not return and is left behind");
+    s.left_behind = true;
     if (s.actor_runtime) s.actor_runtime->abandon();
   }
   s.signals.reset();
