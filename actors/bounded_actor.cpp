@@ -14,7 +14,9 @@ bool bounded_actor::admit(caf::mailbox_element_ptr x) {
     }
     return false;
   }
+  counters_.messages_queued.add();
   if (deliver(std::move(x))) return true;
+  counters_.messages_queued.subtract();
   queued_.fetch_sub(1, std::memory_order_relaxed);
   counters_.messages_refused.add();
   return false;
@@ -23,12 +25,14 @@ bool bounded_actor::admit(caf::mailbox_element_ptr x) {
 void bounded_actor::on_refused(caf::mailbox_element& x) noexcept {
   if (is_system(x) || !is_data(x)) return;
   queued_.fetch_sub(1, std::memory_order_relaxed);
+  counters_.messages_queued.subtract();
   counters_.messages_refused.add();
 }
 
 void bounded_actor::on_message(caf::mailbox_element& x) {
   if (!is_data(x)) return on_control(x);
   queued_.fetch_sub(1, std::memory_order_relaxed);
+  counters_.messages_queued.subtract();
   counters_.messages_handled.add();
   on_data(x);
 }

@@ -13,6 +13,7 @@ void counters_snapshot::add(const shard_counters& c) noexcept {
   const std::uint64_t shard_trapped = c.trapped.get();
   const std::uint64_t shard_aborted = c.aborted.get();
   const std::uint64_t shard_handled = c.messages_handled.get();
+  const std::uint64_t shard_queued = c.messages_queued.get();
   const std::uint64_t shard_refused = c.messages_refused.get();
   const std::uint64_t shard_admitted = c.admitted.get();
   const std::uint64_t shard_started = c.started.get();
@@ -35,9 +36,12 @@ void counters_snapshot::add(const shard_counters& c) noexcept {
   aborted += shard_aborted;
   in_flight += shard_started - shard_completed - shard_trapped - shard_aborted;
   messages_sent += shard_sent;
+  messages_queued += shard_queued;
   messages_handled += shard_handled;
   messages_refused += shard_refused;
-  lost += shard_sent - shard_handled - shard_refused;
+  // A message on its way between two of these readings is none that was lost.
+  const std::uint64_t known = shard_queued + shard_handled + shard_refused;
+  lost += shard_sent > known ? shard_sent - known : 0;
 }
 
 std::string counters_snapshot::to_json() const {
@@ -62,6 +66,7 @@ std::string counters_snapshot::to_json() const {
            {"aborted", aborted},
            {"restarted", restarted},
            {"messages_sent", messages_sent},
+           {"messages_queued", messages_queued},
            {"messages_handled", messages_handled},
            {"messages_refused", messages_refused},
            {"lost", lost}}) {

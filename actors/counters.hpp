@@ -29,6 +29,7 @@ class counter {
 class shared_counter {
  public:
   void add(std::uint64_t n = 1) noexcept { value_.fetch_add(n, std::memory_order_relaxed); }
+  void subtract(std::uint64_t n = 1) noexcept { value_.fetch_sub(n, std::memory_order_relaxed); }
   [[nodiscard]] std::uint64_t get() const noexcept {
     return value_.load(std::memory_order_relaxed);
   }
@@ -53,6 +54,7 @@ struct alignas(64) shard_counters {
   counter trapped;               // the handler faulted
   counter aborted;               // the client or a deadline ended them
   shared_counter messages_sent;  // to mailboxes of connections
+  shared_counter messages_queued;
   shared_counter messages_refused;
   shared_counter messages_handled;
 };
@@ -65,7 +67,8 @@ struct counters_snapshot {
   std::uint64_t started = 0, in_flight = 0, completed = 0, trapped = 0, aborted = 0;
   std::uint64_t restarted = 0;  // handler instances; counted by their supervisors
   std::uint64_t lost = 0;
-  std::uint64_t messages_sent = 0, messages_handled = 0, messages_refused = 0;
+  std::uint64_t messages_sent = 0, messages_queued = 0;
+  std::uint64_t messages_handled = 0, messages_refused = 0;
 
   void add(const shard_counters& c) noexcept;
   [[nodiscard]] std::string to_json() const;  // one line

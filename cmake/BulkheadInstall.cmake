@@ -9,9 +9,7 @@ set(BULKHEAD_CMAKE_DIR ${CMAKE_INSTALL_LIBDIR}/cmake/bulkhead)
 add_library(bulkhead)
 add_library(bulkhead::bulkhead ALIAS bulkhead)
 foreach(layer ${BULKHEAD_LAYERS})
-  if(TARGET bulkhead_${layer}) # BOOTSTRAP
-    target_sources(bulkhead PRIVATE $<TARGET_OBJECTS:bulkhead_${layer}>)
-  endif()
+  target_sources(bulkhead PRIVATE $<TARGET_OBJECTS:bulkhead_${layer}>)
 endforeach()
 if(TARGET llhttp_from_source)
   # No package has these objects, so they travel inside our library.
@@ -39,9 +37,7 @@ foreach(layer ${BULKHEAD_LAYERS})
   list(REMOVE_ITEM headers ${hidden})
   install(FILES ${headers} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/bulkhead/${layer})
 endforeach()
-if(EXISTS ${PROJECT_SOURCE_DIR}/bulkhead.hpp) # BOOTSTRAP
-  install(FILES bulkhead.hpp DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/bulkhead)
-endif()
+install(FILES bulkhead.hpp DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/bulkhead)
 install(FILES ${BULKHEAD_INCLUDE_DIR}/bulkhead/version.hpp
         DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/bulkhead)
 

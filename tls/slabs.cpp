@@ -2,12 +2,14 @@
 
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <bit>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <limits>
 #include <mutex>
 #include <new>
 
@@ -22,12 +24,18 @@ constexpr unsigned classes = fine_classes + 1 + 6 * 8;
 constexpr std::uint32_t foreign = classes;  // "class" of what came from malloc()
 constexpr std::size_t slab_size = 512 * 1024;
 
-// In front of each piece. Its size keeps the 16-byte alignment that OpenSSL relies on.
-struct alignas(16) header {
-  std::uint64_t size;        // as asked for
+// The 8 bytes in front of each content. Pieces begin 8 bytes after a multiple of 16, so that
+// contents have the alignment that malloc() promises.
+struct header {
+  std::uint32_t size;        // as asked for; not kept for `foreign`
   std::uint32_t size_class;  // index, or `foreign`
 };
-static_assert(sizeof(header) == 16);
+static_assert(sizeof(header) == 8);
+
+// In front of what came from malloc(), and of its header.
+struct foreign_size {
+  std::size_t bytes;
+};
 
 // A free piece: the header stays, the link takes the place of the content.
 struct free_piece {
@@ -112,7 +120,7 @@ class slabs {
       if (p == nullptr) return nullptr;
       p->h.size_class = r.index;
     }
-    p->h.size = size;
+    p->h.size = static_cast<std::uint32_t>(size);
     return &p->h + 1;
   }
 
@@ -135,8 +143,8 @@ class slabs {
           ::mmap(nullptr, slab_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
       if (slab == MAP_FAILED) return nullptr;
       taken.fetch_add(slab_size, std::memory_order_relaxed);
-      at_ = static_cast<std::byte*>(slab);
-      left_ = slab_size;
+      at_ = static_cast<std::byte*>(slab) + sizeof(header);
+      left_ = slab_size - sizeof(header);
     }
     auto* p = new (at_) free_piece;
     at_ += bytes;
@@ -156,23 +164,38 @@ header* header_of(void* content) noexcept {
   return static_cast<header*>(content) - 1;
 }
 
+foreign_size* foreign_of(void* content) noexcept {
+  return reinterpret_cast<foreign_size*>(header_of(content)) - 1;  // NOLINT(*-reinterpret-cast)
+}
+
+void* allocate_foreign(std::size_t size) noexcept {
+  constexpr std::size_t front = sizeof(foreign_size) + sizeof(header);
+  if (size > std::numeric_limits<std::size_t>::max() - front) return nullptr;
+  auto* base = static_cast<std::byte*>(std::malloc(size + front));
+  if (base == nullptr) return nullptr;
+  new (base) foreign_size{size};
+  new (base + sizeof(foreign_size)) header{0, foreign};
+  return base + front;
+}
+
+std::size_t size_of(void* content) noexcept {
+  const header* h = header_of(content);
+  return h->size_class == foreign ? foreign_of(content)->bytes : h->size;
+}
+
 }  // namespace
 
 void* slab_allocate(std::size_t size) noexcept {
   if (size == 0) return nullptr;
-  if (size <= slab_limit - sizeof(header) && !here.over()) return here.take(size);
-  auto* h = static_cast<header*>(std::malloc(size + sizeof(header)));
-  if (h == nullptr) return nullptr;
-  h->size = size;
-  h->size_class = foreign;
-  return h + 1;
+  if (size > slab_limit - sizeof(header) || here.over()) return allocate_foreign(size);
+  return here.take(size);
 }
 
 void slab_release(void* content) noexcept {
   if (content == nullptr) return;
   header* h = header_of(content);
   if (h->size_class == foreign) {
-    std::free(h);
+    std::free(foreign_of(content));
   } else {
     here.give(reinterpret_cast<free_piece*>(h));  // NOLINT(*-reinterpret-cast): header comes first
   }
@@ -184,14 +207,11 @@ void* slab_resize(void* content, std::size_t size) noexcept {
     slab_release(content);
     return nullptr;
   }
-  const std::size_t had = header_of(content)->size;
-  if (size <= had && size * 2 >= had) {
-    header_of(content)->size = size;
-    return content;
-  }
+  const std::size_t had = size_of(content);
+  if (size == had) return content;
   void* moved = slab_allocate(size);
   if (moved == nullptr) return nullptr;
-  std::memcpy(moved, content, had < size ? had : size);
+  std::memcpy(moved, content, std::min(had, size));
   slab_release(content);
   return moved;
 }
