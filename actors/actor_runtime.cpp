@@ -12,7 +12,7 @@ namespace bulkhead::actors {
 struct actor_runtime::native {
   explicit native(unsigned threads) {
     compat::set_policy_sharing(config);  // work stealing polls: 7 ms CPU a second (caf.md 4.4)
-    config.set(compat::threads_key, std::size_t{threads});
+    config.set(compat::threads_key, caf::config_value{std::size_t{threads}});
     const runtime::all_signals_blocked for_its_threads;
     system = std::make_unique<caf::actor_system>(config);
     compat::forget_logger();

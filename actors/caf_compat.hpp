@@ -80,11 +80,11 @@ inline void answer_error(caf::mailbox_element& request, caf::error why) {
 }
 
 inline void global_initialization() {}
-inline constexpr const char* threads_key = "scheduler.max-threads";
-inline constexpr const char* policy_key = "scheduler.policy";
+inline constexpr char threads_key[] = "scheduler.max-threads";
+inline constexpr char policy_key[] = "scheduler.policy";
 // 0.17 reads the policy as an atom.
 inline void set_policy_sharing(caf::actor_system_config& config) {
-  config.set(policy_key, caf::atom("sharing"));
+  config.set(policy_key, caf::config_value{caf::atom("sharing")});
 }
 
 // A shard's thread must never have a current CAF logger: it would cost a global lock a message
@@ -154,8 +154,8 @@ inline void answer_error(caf::mailbox_element& request, caf::error why) {
 inline void global_initialization() {
   caf::core::init_global_meta_objects();
 }
-inline constexpr const char* threads_key = "caf.scheduler.max-threads";
-inline constexpr const char* policy_key = "caf.scheduler.policy";
+inline constexpr char threads_key[] = "caf.scheduler.max-threads";
+inline constexpr char policy_key[] = "caf.scheduler.policy";
 inline void set_policy_sharing(caf::actor_system_config& config) {
   config.set(policy_key, "sharing");
 }

@@ -12,7 +12,7 @@ namespace bulkhead::actors {
 
 class worker_shard::plain_connection final : public connection_core {
  public:
-  plain_connection(worker_shard& home) : connection_core(home.env_), home_(home) {}
+  explicit plain_connection(worker_shard& home) : connection_core(home.env_), home_(home) {}
 
  private:
   void on_over(ending) noexcept override { home_.remove(*this); }

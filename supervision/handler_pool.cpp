@@ -176,12 +176,15 @@ class handler_supervisor final : public caf::event_based_actor {
       if (pool_->supervisor.backing_off()) return pool_->turn_away_waiting();
       auto h = pool_->supervisor.make_instance(pool_->make, started_ >= pool_->size, 0);
       if (h == nullptr) continue;  // until it works or backs off
-      ++started_;
-      auto instance = spawn<handler_actor, caf::monitored>(pool_, std::move(h));
+      caf::actor instance;
       job j;
       bool busy = false;
       {
+        // A stop that comes in between must find the instance, or nobody would ever end it.
         const std::lock_guard lock(pool_->mutex);
+        if (pool_->stopping) return;
+        instance = spawn<handler_actor, caf::monitored>(pool_, std::move(h));
+        ++started_;
         ++pool_->alive;
         if (!pool_->waiting.empty()) {
           j = std::move(pool_->waiting.front());
@@ -237,7 +240,7 @@ bool handler_pool::submit(actors::exchange& x, unsigned shard) {
       state_->idle.pop_back();
     } else {
       if (state_->waiting.size() >= state_->queue) return false;
-      state_->waiting.push_back(std::move(j));
+      state_->waiting.push_back(j);
       refill = state_->alive < state_->size;  // after a back-off nobody else starts them
     }
   }

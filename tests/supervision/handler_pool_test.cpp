@@ -1,84 +1,14 @@
 // Placement actor: instances on CAF's scheduler, one request each at a time.
-#include <bulkhead/runtime/sleep.hpp>
-#include <bulkhead/supervision/route_set.hpp>
-#include <bulkhead/supervision/supervised_dispatcher.hpp>
-
 #include <algorithm>
 #include <atomic>
-#include <condition_variable>
-#include <mutex>
-#include <tests/actors/connection_support.hpp>
+#include <thread>
+
+#include "pool_support.hpp"
 
 namespace bulkhead::supervision {
 namespace {
 
-using namespace actors::testing;
-
-// Handlers wait here until the test lets them pass.
-class gate {
- public:
-  void open() {
-    const std::lock_guard hold(mutex_);
-    open_ = true;
-    changed_.notify_all();
-  }
-  void pass() {
-    std::unique_lock hold(mutex_);
-    ++waiting;
-    changed_.wait(hold, [this] { return open_; });
-  }
-  std::atomic<int> waiting{0};
-
- private:
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  bool open_ = false;
-};
-
-child_spec pooled(std::uint32_t instances, std::uint32_t queue = 100, std::uint32_t restarts = 10) {
-  child_spec s;
-  s.placement = placement::actor;
-  s.instances = instances;
-  s.queue = queue;
-  s.intensity.restarts = restarts;
-  s.backoff.jitter = 0.0;
-  return s;
-}
-
-struct pool_bench : connection_bench {
-  router routes;
-  ledger faults;
-  std::unique_ptr<route_set> set;
-  std::unique_ptr<supervised_dispatcher> dispatcher;
-
-  void start() {
-    auto made = route_set::make(routes, time, faults, &actors);
-    REQUIRE(made);
-    set = std::move(*made);
-    dispatcher = std::make_unique<supervised_dispatcher>(*set, 0);
-    handlers.serve = [this](actors::exchange& x) { dispatcher->dispatch(x); };
-    open();
-  }
-  // Delivers and waits for so many answers to everything so far; their statuses.
-  std::string ask(const std::string& requests, std::size_t expected) {
-    static_cast<void>(wire.take_sent());
-    deliver(requests);
-    return wait(expected);
-  }
-  std::string wait(std::size_t expected) {
-    until([&] { return answers(wire.sent()).size() >= expected; });
-    return statuses(wire.sent());
-  }
-};
-
-struct counting {
-  int n = 0;
-  http::response operator()(const http::request& r) {
-    ++n;
-    if (r.query() == "throw") throw std::runtime_error("secret text");
-    return http::response::text(std::to_string(n));
-  }
-};
+using namespace testing;
 
 TEST_CASE("a handler actor answers through its connection's mailbox, and the numbers balance") {
   pool_bench b;
@@ -235,7 +165,7 @@ TEST_CASE("after the back-off the pool is filled again by the next request") {
   b.start();
   CHECK(b.ask(get("/x?throw"), 1) == "500");
   CHECK(b.ask(get("/x"), 1) == "503");
-  b.time.advance(seconds(2));
+  b.restarts.advance(seconds(2));
   CHECK(b.ask(get("/x"), 1) == "200");
   CHECK(b.set->restarts() == 1);
 }

@@ -1,0 +1,103 @@
+// What the tests of handler pools share: routes with placement actor behind a connection actor.
+#pragma once
+
+#include <bulkhead/supervision/route_set.hpp>
+#include <bulkhead/supervision/supervised_dispatcher.hpp>
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <stdexcept>
+#include <string>
+#include <tests/actors/connection_support.hpp>
+
+namespace bulkhead::supervision::testing {
+
+using namespace actors::testing;
+
+// Handlers wait here until the test lets them pass.
+class gate {
+ public:
+  void open() {
+    const std::lock_guard hold(mutex_);
+    open_ = true;
+    changed_.notify_all();
+  }
+  void pass() {
+    std::unique_lock hold(mutex_);
+    ++waiting;
+    changed_.wait(hold, [this] { return open_; });
+  }
+  std::atomic<int> waiting{0};
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool open_ = false;
+};
+
+inline child_spec pooled(std::uint32_t instances, std::uint32_t queue = 100,
+                         std::uint32_t restarts = 10) {
+  child_spec s;
+  s.placement = placement::actor;
+  s.instances = instances;
+  s.queue = queue;
+  s.intensity.restarts = restarts;
+  s.backoff.jitter = 0.0;
+  return s;
+}
+
+// Moved by the test while the scheduler's threads read it.
+class shared_clock final : public runtime::clock {
+ public:
+  runtime::steady_time now() const noexcept override {
+    return runtime::steady_time(std::chrono::hours(1) + milliseconds(moved_.load()));
+  }
+  runtime::wall_time wall() const noexcept override {
+    return runtime::wall_time(milliseconds(moved_.load()));
+  }
+  void advance(milliseconds by) noexcept { moved_ += by.count(); }
+
+ private:
+  std::atomic<std::int64_t> moved_{0};
+};
+
+struct pool_bench : connection_bench {
+  shared_clock restarts;
+  router routes;
+  ledger faults;
+  std::unique_ptr<route_set> set;
+  std::unique_ptr<supervised_dispatcher> dispatcher;
+
+  void start() {
+    auto made = route_set::make(routes, restarts, faults, &actors);
+    REQUIRE(made);
+    set = std::move(*made);
+    dispatcher = std::make_unique<supervised_dispatcher>(*set, 0);
+    handlers.serve = [this](actors::exchange& x) { dispatcher->dispatch(x); };
+    open();
+  }
+  // Delivers and waits for so many answers to everything so far; their statuses.
+  std::string ask(const std::string& requests, std::size_t expected) {
+    static_cast<void>(wire.take_sent());
+    deliver(requests);
+    return wait(expected);
+  }
+  std::string wait(std::size_t expected) {
+    until([&] { return answers(wire.sent()).size() >= expected; });
+    return statuses(wire.sent());
+  }
+};
+
+struct counting {
+  int n = 0;
+  http::response operator()(const http::request& r) {
+    ++n;
+    if (r.query() == "throw") throw std::runtime_error("secret text");
+    return http::response::text(std::to_string(n));
+  }
+};
+
+}  // namespace bulkhead::supervision::testing
