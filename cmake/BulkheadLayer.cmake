@@ -46,9 +46,13 @@ endfunction()
 # bulkhead_test(NAME SOURCES ... LAYERS ... [LINK ...]): a doctest program, one CTest test.
 function(bulkhead_test name)
   cmake_parse_arguments(T "" "" "SOURCES;LAYERS;LINK" ${ARGN})
-  add_executable(test_${name} ${PROJECT_SOURCE_DIR}/tests/main.cpp ${T_SOURCES})
+  if(NOT TARGET bulkhead_test_main) # doctest itself, compiled once for all
+    add_library(bulkhead_test_main OBJECT ${PROJECT_SOURCE_DIR}/tests/main.cpp)
+    target_link_libraries(bulkhead_test_main PRIVATE bulkhead_flags doctest::doctest)
+  endif()
+  add_executable(test_${name} ${T_SOURCES})
   target_include_directories(test_${name} PRIVATE ${BULKHEAD_INCLUDE_DIR} ${PROJECT_SOURCE_DIR})
-  target_link_libraries(test_${name} PRIVATE bulkhead_flags doctest::doctest ${T_LINK}
+  target_link_libraries(test_${name} PRIVATE bulkhead_flags bulkhead_test_main doctest::doctest ${T_LINK}
                         OpenSSL::SSL OpenSSL::Crypto spdlog::spdlog Threads::Threads)
   foreach(layer ${T_LAYERS})
     target_link_libraries(test_${name} PRIVATE bulkhead_${layer})
