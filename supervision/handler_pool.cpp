@@ -54,6 +54,7 @@ struct handler_pool_state {
   std::deque<job> waiting;
   std::vector<caf::actor> idle;
   std::uint32_t alive = 0;
+  bool filling = false;  // the supervisor actor is making instances
   bool stopping = false;
   caf::actor supervisor_actor;
 
@@ -171,9 +172,15 @@ class handler_supervisor final : public caf::event_based_actor {
     for (;;) {
       {
         const std::lock_guard lock(pool_->mutex);
-        if (pool_->stopping || pool_->alive >= pool_->size) return;
+        pool_->filling = !pool_->stopping && pool_->alive < pool_->size;
+        if (!pool_->filling) return pool_->ended.notify_all();
       }
-      if (pool_->supervisor.backing_off()) return pool_->turn_away_waiting();
+      if (pool_->supervisor.backing_off()) {
+        pool_->turn_away_waiting();
+        const std::lock_guard lock(pool_->mutex);
+        pool_->filling = false;
+        return pool_->ended.notify_all();
+      }
       auto h = pool_->supervisor.make_instance(pool_->make, started_ >= pool_->size, 0);
       if (h == nullptr) continue;  // until it works or backs off
       caf::actor instance;
@@ -182,7 +189,7 @@ class handler_supervisor final : public caf::event_based_actor {
       {
         // A stop that comes in between must find the instance, or nobody would ever end it.
         const std::lock_guard lock(pool_->mutex);
-        if (pool_->stopping) return;
+        if (pool_->stopping) continue;
         instance = spawn<handler_actor, caf::monitored>(pool_, std::move(h));
         ++started_;
         ++pool_->alive;
@@ -226,6 +233,8 @@ void handler_pool::register_messages() {
 
 handler_pool::~handler_pool() {
   static_cast<void>(stop(runtime::milliseconds(0)));
+  std::unique_lock lock(state_->mutex);
+  state_->ended.wait(lock, [this] { return !state_->filling; });
 }
 
 bool handler_pool::submit(actors::exchange& x, unsigned shard) {
@@ -255,7 +264,9 @@ bool handler_pool::stop(runtime::milliseconds limit) {
   for (const caf::actor& a : std::exchange(state_->idle, {})) {
     actors::compat::post_exit(a, caf::exit_reason::user_shutdown);
   }
-  const bool quiet = state_->ended.wait_for(lock, limit, [this] { return state_->alive == 0; });
+  // Instances and the making of them use the route's supervisor, which goes with the route.
+  const bool quiet = state_->ended.wait_for(
+      lock, limit, [this] { return state_->alive == 0 && !state_->filling; });
   if (state_->supervisor_actor) {
     actors::compat::post_exit(std::exchange(state_->supervisor_actor, nullptr),
                               caf::exit_reason::user_shutdown);

@@ -142,6 +142,7 @@ void server::state::undo_start() noexcept {
   admin.reset();
   signals.reset();
   group.reset();
+  if (routes) static_cast<void>(routes->stop(handler_grace));
   routes.reset();
   actor_runtime.reset();
 }

@@ -257,6 +257,23 @@ TEST_CASE("a stop lets busy instances finish and ends the idle ones") {
   CHECK(b.ask(get("/x"), 1) == "503");
 }
 
+// Regression: an instance that was made while the pool stopped was never ended, and the actor
+// system waited for it for ever; or the route was gone before its factory was through.
+TEST_CASE("a stop waits for a factory that is at work, and what it makes is not used") {
+  pool_bench b;
+  gate slow;
+  b.routes.get("/x", factory{[&] {
+                 slow.pass();
+                 return counting{};
+               }},
+               pooled(1));
+  b.start();
+  REQUIRE(b.until([&] { return slow.waiting == 1; }));
+  CHECK_FALSE(b.set->stop(milliseconds(20)));
+  slow.open();
+  CHECK(b.set->stop(std::chrono::seconds(20)));
+}
+
 TEST_CASE("a stop with a stuck handler gives up after its limit, and says so") {
   pool_bench b;
   gate stuck;
