@@ -152,6 +152,13 @@ result<void> server::state::start() {
     return error(error_category::usage,
                  "nothing to listen on: give at least one address in listen or plain_listen");
   }
+  // It stands in every response: what is no field value must not start (RFC 9110 section 5.5).
+  for (const char c : options.server_name) {
+    if (c < ' ' || c == 0x7f) {
+      return error(error_category::configuration,
+                   "server_name has a control character; it is sent as the Server field");
+    }
+  }
   auto secure = parse_all(options.listen);
   if (!secure) return secure.why();
   auto plain = parse_all(options.plain_listen);

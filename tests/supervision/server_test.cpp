@@ -57,6 +57,10 @@ TEST_CASE("a server that cannot start says what is wrong and what to do, as a va
     about = "at least one address";
     category = error_category::usage;
   }
+  SUBCASE("a server name that would break every response") {
+    o.server_name = "Bulk\r\nhead";
+    about = "server_name";
+  }
   SUBCASE("a bad address") {
     o.plain_listen = {"127.0.0.1"};
     about = "127.0.0.1";
