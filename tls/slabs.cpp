@@ -23,6 +23,11 @@ constexpr std::size_t slab_limit = 64 * 1024;       // larger ones are the C lib
 constexpr unsigned classes = fine_classes + 1 + 6 * 8;
 constexpr std::uint32_t foreign = classes;  // "class" of what came from malloc()
 constexpr std::size_t slab_size = 512 * 1024;
+// From this class on (pieces of more than 4 KiB: record buffers), pieces come from malloc() and
+// only a few are kept: how many are needed at once is a matter of chance, and slabs would keep the
+// record.
+constexpr unsigned large = fine_classes + 1 + 2 * 8;
+constexpr unsigned large_kept = 8;
 
 // The 8 bytes in front of each content. Pieces begin 8 bytes after a multiple of 16, so that
 // contents have the alignment that malloc() promises.
@@ -102,9 +107,14 @@ class slabs {
   constexpr slabs() noexcept = default;
   ~slabs() {
     over_ = true;
-    for (unsigned i = 0; i < classes; ++i) {
+    for (unsigned i = 0; i < large; ++i) {
       if (free_[i] != nullptr) left_behind().give(i, free_[i]);
-      free_[i] = nullptr;
+    }
+    for (unsigned i = large; i < classes; ++i) {
+      while (free_piece* p = free_[i]) {
+        free_[i] = p->next;
+        give_up(p);
+      }
     }
   }
 
@@ -114,9 +124,10 @@ class slabs {
     free_piece* p = free_[r.index];
     if (p != nullptr) {
       free_[r.index] = p->next;
+      if (r.index >= large) --kept_[r.index - large];
     } else {
       p = left_behind().take(r.index);
-      if (p == nullptr) p = carve(r.bytes);
+      if (p == nullptr) p = r.index >= large ? fetch(r.bytes) : carve(r.bytes);
       if (p == nullptr) return nullptr;
       p->h.size_class = r.index;
     }
@@ -126,7 +137,10 @@ class slabs {
 
   void give(free_piece* p) noexcept {
     const unsigned index = p->h.size_class;
-    if (over_) {  // OpenSSL's own thread-local state goes after ours
+    if (index >= large) {
+      if (over_ || kept_[index - large] == large_kept) return give_up(p);
+      ++kept_[index - large];
+    } else if (over_) {  // OpenSSL's own thread-local state goes after ours
       p->next = nullptr;
       return left_behind().give(index, p);
     }
@@ -152,7 +166,17 @@ class slabs {
     return p;
   }
 
+  // Contents of malloc()'s alignment begin behind a header at a multiple of 16.
+  static free_piece* fetch(std::size_t bytes) noexcept {
+    auto* base = static_cast<std::byte*>(std::malloc(bytes + sizeof(header)));
+    return base == nullptr ? nullptr : new (base + sizeof(header)) free_piece;
+  }
+  static void give_up(free_piece* p) noexcept {
+    std::free(reinterpret_cast<std::byte*>(p) - sizeof(header));  // NOLINT(*-reinterpret-cast)
+  }
+
   std::array<free_piece*, classes> free_{};
+  std::array<std::uint8_t, classes - large> kept_{};
   std::byte* at_ = nullptr;
   std::size_t left_ = 0;
   bool over_ = false;
