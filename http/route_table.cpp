@@ -18,7 +18,7 @@ struct resource {
   resource() { rebuild_allow(); }
 
   struct route {
-    std::size_t value = 0;
+    std::size_t value;
     std::vector<std::string> params;
   };
   std::array<std::optional<route>, methods> routes;
@@ -90,7 +90,8 @@ struct route_table::node {
     return std::lower_bound(literals.begin(), literals.end(), segment,
                             [](const auto& child, std::string_view s) {
                               const std::string& name = child.first;
-                              return name.size() != s.size() ? name.size() < s.size() : name < s;
+                              if (name.size() != s.size()) return name.size() < s.size();
+                              return name.compare(s) < 0;
                             });
   }
 };
@@ -155,7 +156,7 @@ result<void> route_table::add(method m, std::string_view pattern, std::size_t va
   }
 
   node* at = &tree_->root;
-  std::unique_ptr<resource>* end = nullptr;
+  std::unique_ptr<resource>* end = &at->here;
   for (const std::string_view segment : segments) {
     if (!segment.empty() && segment[0] == '*') {
       end = &at->wild;
@@ -174,7 +175,7 @@ result<void> route_table::add(method m, std::string_view pattern, std::size_t va
   if (slot) return refused(pattern, "there is one for " + std::string(to_string(m)) + " already");
   slot = resource::route{value, std::move(params)};
   (*end)->rebuild_allow();
-  tree_->everything.routes[static_cast<std::size_t>(m)].emplace();
+  tree_->everything.routes[static_cast<std::size_t>(m)] = resource::route{};
   tree_->everything.rebuild_allow();
   return {};
 }

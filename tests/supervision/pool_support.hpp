@@ -71,6 +71,11 @@ struct pool_bench : connection_bench {
   std::unique_ptr<route_set> set;
   std::unique_ptr<supervised_dispatcher> dispatcher;
 
+  // As a server does it: the loop goes after the last instance that may still wake it, which it
+  // does after its answer is seen.
+  ~pool_bench() {
+    if (set) CHECK(set->stop(std::chrono::seconds(20)));
+  }
   void start() {
     auto made = route_set::make(routes, restarts, faults, &actors);
     REQUIRE(made);
