@@ -85,7 +85,8 @@ void slim_actor::terminate(caf::error why) noexcept {
   on_terminate(why);
   refuse_mailbox();
 #if BULKHEAD_CAF_0_17
-  caf::monitorable_actor::cleanup(std::move(why), unit_);
+  // Past local_actor's, which wakes the clock's thread for each actor that ends (caf.md 4.3).
+  caf::monitorable_actor::cleanup(std::move(why), unit_);  // NOLINT(bugprone-parent-virtual-call)
 #else
   caf::abstract_actor::cleanup(std::move(why), unit_);
 #endif

@@ -79,7 +79,6 @@ TEST_CASE("two instances work at once: a stuck one does not hold up the other") 
         return http::response::text("done");
       },
       pooled(2));
-  std::atomic<int> quick{0};
   b.start();
   b.deliver(get("/x?stuck"));
   REQUIRE(b.until([&] { return stuck.waiting == 1; }));

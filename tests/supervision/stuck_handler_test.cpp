@@ -52,7 +52,7 @@ TEST_CASE("a server may be destroyed while a handler is stuck, and the handler m
                                                     spec));
   void* state = nullptr;
   static_assert(sizeof(server) == sizeof state);
-  std::memcpy(&state, s.get(), sizeof state);
+  std::memcpy(&state, static_cast<const void*>(s.get()), sizeof state);
   left_behind().push_back(state);
   REQUIRE(s->start());
   tests::loopback c(s->addresses().front());
