@@ -59,11 +59,15 @@ void connection::on_terminate(const caf::error&) noexcept {
   abort(ending::stopped);
   if (!self_) return;
   // A stale event of this batch may still point here: the last reference goes after it.
-  home().bury(
-      [](void* actor) noexcept {
-        caf::intrusive_ptr_release(static_cast<caf::actor_control_block*>(actor));
-      },
+  static_cast<void>(
       caf::actor_cast<caf::strong_actor_ptr>(std::exchange(self_, nullptr)).release());
+  home().bury(
+      [](void* dead) noexcept {
+        auto* self = static_cast<connection*>(dead);
+        self->release_session();  // a handler's reply port may keep the actor, on its own thread
+        caf::intrusive_ptr_release(self->ctrl());
+      },
+      this);
 }
 
 }  // namespace bulkhead::actors

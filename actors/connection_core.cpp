@@ -168,6 +168,11 @@ void connection_core::finish(ending how) noexcept {
   on_over(how);
 }
 
+void connection_core::release_session() noexcept {
+  session_.reset();
+  parser_.reset();
+}
+
 // -- deadlines
 
 // A later deadline only moves a value: the timer notices when it fires. Most requests cost nothing.

@@ -62,6 +62,9 @@ class connection_core : public runtime::transport_events, public exchange_owner 
   virtual void on_over(ending how) noexcept = 0;
   // An exception reached an entry point. The core ends after this, with ending::fault.
   virtual void on_fault(std::exception_ptr why) noexcept = 0;
+  // When it is over, and on its shard: the rest of the object may be kept alive by others, and end
+  // on their threads.
+  void release_session() noexcept;
 
   environment& env_;
 

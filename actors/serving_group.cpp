@@ -4,6 +4,7 @@
 #include <bulkhead/runtime/log.hpp>
 #include <bulkhead/tls/memory.hpp>
 
+#include <malloc.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -13,8 +14,37 @@
 
 namespace bulkhead::actors {
 
+namespace {
+
+constexpr runtime::milliseconds trim_pause = runtime::seconds(2);
+
+void give_memory_back() noexcept {
+#ifdef __GLIBC__
+  ::malloc_trim(0);
+#endif
+}
+
+}  // namespace
+
 serving_group::serving_group(options o, runtime::shard& control)
-    : options_(std::move(o)), control_(control), admissions_(options_.capacity) {}
+    : options_(std::move(o)),
+      control_(control),
+      admissions_(options_.capacity),
+      trim_timer_([](void*) noexcept { give_memory_back(); }, nullptr) {
+  admissions_.on_crowd_left = [this] { crowd_left(); };
+}
+
+// What a crowd of connections needed lies free all over the C library's heap, which keeps it unless
+// told otherwise. Told once a crowd has left, and after a pause: the next may follow at once.
+void serving_group::crowd_left() noexcept {
+  try {
+    control_.post([this] {
+      if (!trim_timer_.armed()) control_.timers().arm(trim_timer_, control_.now() + trim_pause);
+    });
+  } catch (const std::exception&) {
+    // Out of memory: the next crowd's end brings it up again.
+  }
+}
 
 serving_group::~serving_group() {
   stop_and_join();

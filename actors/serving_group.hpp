@@ -75,6 +75,7 @@ class serving_group {
  private:
   serving_group(options o, runtime::shard& control);
   void remove_unix_sockets() noexcept;
+  void crowd_left() noexcept;
 
   options options_;
   runtime::shard& control_;
@@ -82,6 +83,7 @@ class serving_group {
   std::unique_ptr<tls::configuration_store> store_;
   std::vector<runtime::endpoint> bound_;
   std::vector<std::unique_ptr<serving_shard>> shards_;
+  runtime::timer trim_timer_;
   unsigned draining_ = 0;
 };
 

@@ -29,19 +29,37 @@ class admission {
 
   // Takes one credit; false when the server is full. Any thread.
   [[nodiscard]] bool admit() noexcept {
-    if (open_.fetch_add(1, std::memory_order_relaxed) < capacity_) return true;
-    open_.fetch_sub(1, std::memory_order_relaxed);
-    return false;
+    const std::uint32_t before = open_.fetch_add(1, std::memory_order_relaxed);
+    if (before >= capacity_) {
+      open_.fetch_sub(1, std::memory_order_relaxed);
+      return false;
+    }
+    if (before >= peak_.load(std::memory_order_relaxed)) {
+      peak_.store(before + 1, std::memory_order_relaxed);  // two at once may miss by one
+    }
+    return true;
   }
-  void leave() noexcept { open_.fetch_sub(1, std::memory_order_relaxed); }
+  // Any thread. A crowd has left when three of four, of 64 or more, are gone.
+  void leave() noexcept {
+    const std::uint32_t now = open_.fetch_sub(1, std::memory_order_relaxed) - 1;
+    const std::uint32_t peak = peak_.load(std::memory_order_relaxed);
+    if (peak < crowd || now > peak / 4) return;
+    peak_.store(now, std::memory_order_relaxed);
+    if (on_crowd_left) on_crowd_left();
+  }
   [[nodiscard]] std::uint32_t open() const noexcept {
     return open_.load(std::memory_order_relaxed);
   }
 
-  std::vector<serving_shard*> shards;  // set before the first thread starts
+  // Set before the first thread starts.
+  std::vector<serving_shard*> shards;
+  std::function<void()> on_crowd_left;  // on the thread of the last to leave
 
  private:
+  static constexpr std::uint32_t crowd = 64;
+
   std::atomic<std::uint32_t> open_{0};
+  std::atomic<std::uint32_t> peak_{0};
   std::uint32_t capacity_;
 };
 

@@ -68,7 +68,7 @@ rounded round_up(std::size_t bytes) noexcept {
   return {fine_classes + (doubling - 10) * 8 + eighth, up};
 }
 
-// Pieces whose thread has ended, for those that live.
+// Pieces for whoever needs them: of threads that ended, and what a thread was given beyond its own.
 class depot {
  public:
   void give(unsigned index, free_piece* chain) noexcept {
@@ -131,6 +131,7 @@ class slabs {
       if (p == nullptr) return nullptr;
       p->h.size_class = r.index;
     }
+    ++out_[r.index];
     p->h.size = static_cast<std::uint32_t>(size);
     return &p->h + 1;
   }
@@ -140,10 +141,13 @@ class slabs {
     if (index >= large) {
       if (over_ || kept_[index - large] == large_kept) return give_up(p);
       ++kept_[index - large];
-    } else if (over_) {  // OpenSSL's own thread-local state goes after ours
+    } else if (over_ || out_[index] == 0) {
+      // OpenSSL's own thread-local state goes after ours; or it is another thread's piece, which
+      // would lie here unused while that one took new ones.
       p->next = nullptr;
       return left_behind().give(index, p);
     }
+    if (out_[index] != 0) --out_[index];
     p->next = free_[index];
     free_[index] = p;
   }
@@ -176,6 +180,7 @@ class slabs {
   }
 
   std::array<free_piece*, classes> free_{};
+  std::array<std::uint64_t, classes> out_{};  // taken here and not yet given back here
   std::array<std::uint8_t, classes - large> kept_{};
   std::byte* at_ = nullptr;
   std::size_t left_ = 0;

@@ -1,8 +1,8 @@
 // Size classes in slabs of each thread: the allocator behind memory.hpp. Private to this layer.
 //
-// A piece may be released by any thread; it then serves that thread. Pieces of a thread that ended
-// serve the others. Small pieces never go back to the system; of those above 4 KiB a few are kept
-// and the rest is the C library's, as is everything above 64 KiB.
+// A piece may be released by any thread. What a thread releases beyond what it took serves all, as
+// do the pieces of a thread that ended. Small pieces never go back to the system; of those above 4
+// KiB a few are kept and the rest is the C library's, as is everything above 64 KiB.
 #pragma once
 
 #include <cstddef>

@@ -2,6 +2,7 @@
 #include <bulkhead/actors/actor_shard.hpp>
 
 #include <stdexcept>
+#include <tests/tls/harness.hpp>
 #include <thread>
 
 #include "connection_support.hpp"
@@ -211,6 +212,34 @@ TEST_CASE("a dead connection is freed although others knew it") {
   port.reset();
   b.on([&] { b.wire.end(runtime::receive_end::reset); });
   CHECK_FALSE(b.handle());
+}
+
+// Regression: the TLS session of a client that left amid a request ended with its handler, on the
+// handler's thread, whose memory then never came back to the shard.
+TEST_CASE("a connection's TLS session ends on its shard, whatever a handler still holds") {
+  connection_bench b;
+  const tests::fixture made;
+  const std::shared_ptr<const tls::context> context = made.context();
+  b.env.tls = context;
+  b.handlers.serve = [&](exchange& x) { b.handlers.held.emplace_back(x); };
+  b.open(/*secure=*/true);
+  tests::client client;
+  for (;;) {
+    client.step();
+    const std::string up = client.take();
+    if (up.empty()) break;
+    b.deliver(up);
+    client.give(b.wire.take_sent());
+  }
+  REQUIRE(client.connected());
+  client.send(get("/x"));
+  b.deliver(client.take());
+  REQUIRE(b.handlers.held.size() == 1);
+  const auto way_back = b.handlers.held[0]->owner()->make_reply_port();
+  REQUIRE(context.use_count() == 3);  // the environment's and the session's
+  b.on([&] { b.wire.end(runtime::receive_end::reset); });
+  CHECK(b.handle() != nullptr);  // the way back keeps the actor
+  CHECK(context.use_count() == 2);
 }
 
 }  // namespace

@@ -30,15 +30,15 @@ struct connection_bench : actor_bench {
     settle();
   }
   // As actor_shard::open_connection() does it.
-  void open() {
-    on([this] {
+  void open(bool secure = false) {
+    on([this, secure] {
       auto made = spawn_on<connection>(unit, env);
       auto* c = caf::actor_cast<connection*>(made);
       env.counters.admitted.add();
       monitor(made, watching);
       address = made.address();
       c->keep_alive_by(std::move(made));
-      c->open(wire.open(*c), {}, false);
+      c->open(wire.open(*c), {}, secure);
     });
   }
   [[nodiscard]] caf::actor handle() const { return caf::actor_cast<caf::actor>(address); }

@@ -241,5 +241,30 @@ TEST_CASE("a bad address and an address in use are errors that name it") {
   CHECK(contains(again.why().message(), b.address()));
 }
 
+TEST_CASE("a crowd has left when three of four are gone, and is reported once") {
+  admission a(1'000);
+  int left = 0;
+  a.on_crowd_left = [&] { ++left; };
+  const auto come = [&](int n) {
+    for (int i = 0; i < n; ++i) REQUIRE(a.admit());
+  };
+  const auto go = [&](int n) {
+    for (int i = 0; i < n; ++i) a.leave();
+  };
+  come(63);
+  go(63);
+  CHECK(left == 0);  // too few to be one
+  come(100);
+  go(74);
+  CHECK(left == 0);
+  go(1);
+  CHECK(left == 1);
+  go(25);
+  CHECK(left == 1);
+  come(64);
+  go(64);
+  CHECK(left == 2);
+}
+
 }  // namespace
 }  // namespace bulkhead::actors

@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <barrier>
 #include <cstdint>
 #include <cstring>
 #include <random>
@@ -76,16 +77,43 @@ TEST_CASE("resizing keeps the content, whether the piece moves or not") {
   slab_release(p.at);
 }
 
-TEST_CASE("a piece may be released by another thread, and serves that one") {
+TEST_CASE("a piece may be released by another thread, and serves whoever needs one next") {
   std::vector<void*> made;
   std::thread([&] {
     for (int i = 0; i < 1'000; ++i) made.push_back(slab_allocate(500));
   }).join();
   for (void* p : made) slab_release(p);
   std::sort(made.begin(), made.end());
-  void* again = slab_allocate(500);
+  void* again = nullptr;
+  std::thread([&] {
+    again = slab_allocate(500);
+    slab_release(again);
+  }).join();
   CHECK(std::binary_search(made.begin(), made.end(), again));
-  slab_release(again);
+}
+
+// Regression: the pieces stayed with the thread that released them, and the other took new ones.
+TEST_CASE("pieces that one thread takes and another releases come back to the first") {
+  std::vector<void*> all;
+  std::size_t after_first = 0;
+  constexpr int rounds = 20;
+  std::barrier turn(2);
+  std::thread releases([&] {
+    for (int i = 0; i < rounds; ++i) {
+      turn.arrive_and_wait();
+      for (void* p : all) slab_release(p);
+      all.clear();
+      turn.arrive_and_wait();
+    }
+  });
+  for (int i = 0; i < rounds; ++i) {
+    for (int n = 0; n < 1'000; ++n) all.push_back(slab_allocate(700));
+    turn.arrive_and_wait();
+    turn.arrive_and_wait();
+    if (i == 0) after_first = slab_bytes();
+  }
+  releases.join();
+  CHECK(slab_bytes() == after_first);
 }
 
 TEST_CASE("what a thread had free serves those that come after it") {
