@@ -206,12 +206,15 @@ class handler_supervisor final : public caf::event_based_actor {
   }
 
   void instance_down(const caf::down_msg& down) {
+    bool over = false;
     {
       const std::lock_guard lock(pool_->mutex);
       --pool_->alive;
       std::erase_if(pool_->idle, [&](const caf::actor& a) { return a.address() == down.source; });
       if (pool_->alive == 0) pool_->ended.notify_all();
+      over = pool_->alive == 0 && pool_->stopping;
     }
+    if (over) return quit();
     fill();
   }
 
@@ -267,7 +270,7 @@ bool handler_pool::stop(runtime::milliseconds limit) {
   // Instances and the making of them use the route's supervisor, which goes with the route.
   const bool quiet = state_->ended.wait_for(
       lock, limit, [this] { return state_->alive == 0 && !state_->filling; });
-  if (state_->supervisor_actor) {
+  if (quiet && state_->supervisor_actor) {  // otherwise it ends with the last instance
     actors::compat::post_exit(std::exchange(state_->supervisor_actor, nullptr),
                               caf::exit_reason::user_shutdown);
   }
