@@ -10,6 +10,8 @@ namespace bulkhead::actors {
 class dispatcher {
  public:
   virtual ~dispatcher() = default;
+  // Once, before the first dispatch().
+  virtual void start(runtime::shard&) {}
   // Answers the exchange now or later, exactly once. An exception that leaves this function is a
   // defect of the dispatcher, and costs the connection.
   virtual void dispatch(exchange& x) = 0;

@@ -52,6 +52,7 @@ void serving_shard::start() {
   thread_ = std::thread([this] {
     ::pthread_setname_np(::pthread_self(), ("shard-" + std::to_string(loop_.index())).c_str());
     on_start();
+    handlers_->start(loop_);
     for (auto& l : listeners_) l->resume();
     loop_.run();
     returned_.set_value();

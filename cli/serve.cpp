@@ -121,8 +121,6 @@ int serve_command::run() {
     std::fprintf(stderr, "bulkhead: %s\n", settings.why().message().c_str());
     return 2;
   }
-  runtime::log::start(settings->log_level);
-
   // The handler of /stop outlives nothing: the server is made after the routes that name it.
   const auto stop = std::make_shared<std::function<void()>>();
   supervision::router routes;
@@ -130,6 +128,11 @@ int serve_command::run() {
                             {.test_routes = settings->test_routes, .stop = [stop] { (*stop)(); }});
   supervision::server server(settings->server, std::move(routes));
   *stop = [&server] { server.stop(); };
+  if (auto ok = server.prepare(); !ok) {  // before the log's thread starts
+    std::fprintf(stderr, "bulkhead: %s\n", ok.why().message().c_str());
+    return 2;
+  }
+  runtime::log::start(settings->log_level);
 
   const int status = server.run();
   if (settings->test_routes && status != 2) {

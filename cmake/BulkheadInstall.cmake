@@ -20,6 +20,10 @@ endif()
 target_link_libraries(bulkhead
   PRIVATE CAF::core OpenSSL::SSL OpenSSL::Crypto spdlog::spdlog
   PUBLIC Threads::Threads)
+if(BULKHEAD_HAVE_SECCOMP)
+  target_link_libraries(bulkhead PRIVATE seccomp)
+  set(BULKHEAD_PC_SECCOMP "-lseccomp ")
+endif()
 target_compile_features(bulkhead PUBLIC cxx_std_20)
 target_include_directories(bulkhead INTERFACE
   $<BUILD_INTERFACE:${BULKHEAD_INCLUDE_DIR}> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)

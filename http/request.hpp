@@ -15,6 +15,7 @@
 
 namespace bulkhead::http {
 
+class message_codec;
 class request_parser;
 
 // RFC 9110 section 9; `other` is a method that llhttp knows and we do not name.
@@ -86,6 +87,7 @@ class request {
 
  private:
   friend class request_parser;
+  friend class message_codec;
   struct line {
     std::uint32_t name_at, name_size, value_at, value_size;  // in text_
   };

@@ -137,6 +137,9 @@ void shard::turn(bool may_block) {
   int timeout = 0;
   if (may_block && head_ == nullptr && graveyard_.empty()) {
     timeout = sleep_limit();
+    for (turn_hook* h : hooks_) {
+      if (timeout != 0 && !h->may_sleep()) timeout = 0;
+    }
     runnable* empty = nullptr;
     if (timeout != 0 &&
         !inbox_->top.compare_exchange_strong(empty, &inbox_->asleep, std::memory_order_relaxed)) {
@@ -153,6 +156,7 @@ void shard::turn(bool may_block) {
   timers_.advance(now_);
   run_queue();
   hold_burials();
+  for (turn_hook* h : hooks_) h->at_turn_end();
 }
 
 int shard::sleep_limit() const noexcept {

@@ -52,6 +52,19 @@ class io_source {
   virtual void on_ready(std::uint32_t events) noexcept = 0;
 };
 
+// Work that arrives in memory, where epoll does not see it: rings shared with other processes.
+class turn_hook {
+ public:
+  // After everything else of a turn.
+  virtual void at_turn_end() noexcept = 0;
+  // Before the shard blocks: asks the other side to write a watched descriptor from now on, and
+  // answers whether there is still nothing to do.
+  [[nodiscard]] virtual bool may_sleep() noexcept = 0;
+
+ protected:
+  ~turn_hook() = default;
+};
+
 class shard {
  public:
   // `index` is for names and logs. Throws std::system_error when the kernel gives no descriptor.
@@ -98,6 +111,11 @@ class shard {
   // may still hold the same socket: the kernel would go on reporting it.
   void unwatch(int fd) noexcept;
 
+  // From now on; not from within a hook. It must be removed before it is destroyed, unless the loop
+  // has ended.
+  void add_hook(turn_hook& h) { hooks_.push_back(&h); }
+  void remove_hook(turn_hook& h) noexcept { std::erase(hooks_, &h); }
+
   // Destroys `source` after the batch of events that is being handled.
   void bury(std::unique_ptr<io_source> source);
   // Calls release(object) after the batch: for objects whose lifetime is counted elsewhere.
@@ -137,6 +155,7 @@ class shard {
   runnable* head_ = nullptr;
   runnable* tail_ = nullptr;
   std::vector<burial> graveyard_;
+  std::vector<turn_hook*> hooks_;
   std::unique_ptr<std::byte[]> receive_buffer_;
   std::array<epoll_event, batch> events_{};
   std::unique_ptr<inbox> inbox_;

@@ -3,6 +3,8 @@
 // Plain data. A route's handler is a child; so will services and cells be.
 #pragma once
 
+#include <bulkhead/supervision/cell_options.hpp>
+
 #include <chrono>
 #include <cstdint>
 #include <string>
@@ -13,6 +15,7 @@ namespace bulkhead::supervision {
 enum class placement : std::uint8_t {
   inline_,  // inside the connection's turn on the shard: cheapest, for code that does not block
   actor,    // a supervised actor on CAF's scheduler: may block
+  cell,     // a process of its own: may block, crash and run wild
 };
 
 // Whether a child that ended is started again (OTP: restart).
@@ -47,8 +50,11 @@ struct child_spec {
   // -- placement actor only --
   // Handler instances, each serving one request at a time. 0: one for each scheduler thread.
   std::uint32_t instances = 0;
-  // Requests that may wait for a free instance; over: 503 with Retry-After, counted as completed.
+  // Requests that may wait for a free instance (placement cell: for a free worker of their shard);
+  // over: 503 with Retry-After, counted as completed.
   std::uint32_t queue = 1024;
+  // -- placement cell only --
+  cell_options cell = {};
 };
 
 }  // namespace bulkhead::supervision

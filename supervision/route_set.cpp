@@ -1,3 +1,4 @@
+#include <bulkhead/supervision/cell_limits.hpp>
 #include <bulkhead/supervision/route_set.hpp>
 
 #include <exception>
@@ -22,7 +23,17 @@ result<void> check(const child_spec& s) {
   if (s.backoff.jitter < 0.0 || s.backoff.jitter > 1.0) {
     return bad("restart_backoff.jitter must be from 0 to 1");
   }
-  if (s.placement == placement::actor && s.queue == 0) return bad("queue must be at least 1");
+  if (s.placement != placement::inline_ && s.queue == 0) return bad("queue must be at least 1");
+  if (s.placement != placement::cell) return {};
+  const cell_options& c = s.cell;
+  if (c.workers == 0 || c.workers > 1024) return bad("cell.workers must be from 1 to 1024");
+  if (c.spares == 0 || c.spares > 1024) {
+    return bad("cell.spares must be from 1 to 1024: a death is covered by a ready worker");
+  }
+  if (c.deadline < std::chrono::milliseconds(0)) return bad("cell.deadline must not be negative");
+  if (c.grace < std::chrono::milliseconds(0)) return bad("cell.grace must not be negative");
+  if (c.cpu < std::chrono::seconds(0)) return bad("cell.cpu must not be negative");
+  if (auto ok = can_filter(c.syscalls); !ok) return bad(ok.why().message());
   return {};
 }
 

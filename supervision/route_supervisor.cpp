@@ -63,7 +63,11 @@ std::optional<std::chrono::milliseconds> route_supervisor::backing_off() const n
 }
 
 bool route_supervisor::fault(std::exception_ptr why, const place& where) {
-  return note(std::move(why), where, /*in_factory=*/false);
+  return note(describe(std::move(why)), where, /*in_factory=*/false);
+}
+
+bool route_supervisor::fault(const exception_text& what, const place& where) {
+  return note(what, where, /*in_factory=*/false);
 }
 
 std::shared_ptr<handler> route_supervisor::make_instance(const handler_factory& make,
@@ -74,14 +78,14 @@ std::shared_ptr<handler> route_supervisor::make_instance(const handler_factory& 
     if (is_restart) restarts_.fetch_add(1, std::memory_order_relaxed);
     return made;
   } catch (...) {
-    static_cast<void>(note(std::current_exception(), {.shard = shard}, /*in_factory=*/true));
+    static_cast<void>(
+        note(describe(std::current_exception()), {.shard = shard}, /*in_factory=*/true));
     return nullptr;
   }
 }
 
-bool route_supervisor::note(std::exception_ptr why, const place& where, bool in_factory) {
+bool route_supervisor::note(exception_text text, const place& where, bool in_factory) {
   faults_.fetch_add(1, std::memory_order_relaxed);
-  exception_text text = describe(std::move(why));
   std::string action;
   bool restart_now = false;
   if (spec_.restart == restart_type::temporary && !in_factory) {

@@ -20,6 +20,13 @@
 
 namespace bulkhead::supervision {
 
+// The type and text of an exception, for the ledger.
+struct exception_text {
+  std::string type;
+  std::string what;
+};
+[[nodiscard]] exception_text describe(std::exception_ptr thrown) noexcept;
+
 class route_supervisor {
  public:
   route_supervisor(child_spec spec, const runtime::clock& time, ledger& faults);
@@ -41,6 +48,8 @@ class route_supervisor {
   // An instance has faulted: true if it is to be restarted at once; otherwise the route backs off,
   // and the instance is rebuilt when the next request is let through. Any thread.
   bool fault(std::exception_ptr why, const place& where);
+  // The same for what is no exception: a worker process that died.
+  bool fault(const exception_text& what, const place& where);
 
   // A new instance, or null when the factory threw: that is a fault too, and the next request tries
   // again unless it was one too many. One call at a time, whatever the thread.
@@ -55,7 +64,7 @@ class route_supervisor {
   }
 
  private:
-  [[nodiscard]] bool note(std::exception_ptr why, const place& where, bool in_factory);
+  [[nodiscard]] bool note(exception_text text, const place& where, bool in_factory);
 
   child_spec spec_;
   const runtime::clock& time_;
@@ -68,12 +77,5 @@ class route_supervisor {
   std::atomic<std::uint64_t> faults_{0};
   std::atomic<std::uint64_t> restarts_{0};
 };
-
-// The type and text of an exception, for the ledger.
-struct exception_text {
-  std::string type;
-  std::string what;
-};
-[[nodiscard]] exception_text describe(std::exception_ptr thrown) noexcept;
 
 }  // namespace bulkhead::supervision

@@ -79,8 +79,10 @@ struct server::state {
   ledger faults;
   runtime::shard control{999, time};
   std::unique_ptr<runtime::signal_source> signals;
-  // In the order in which they may be destroyed, last first: shards before the handlers that they
+  // In the order in which they may be destroyed, last first: shards with their workers before the
+  // zygote that these come from, and before the handlers that they
   // call, handlers before the actor system that they run on.
+  std::unique_ptr<cell_zygote> zygote;
   std::unique_ptr<actors::actor_runtime> actor_runtime;
   std::unique_ptr<route_set> routes;
   std::unique_ptr<actors::serving_group> group;
@@ -95,6 +97,7 @@ struct server::state {
   bool left_behind = false;  // a thread never came back from a handler
   std::optional<runtime::timer> give_up;
 
+  result<void> prepare();
   result<void> start();
   result<void> start_admin();
   void undo_start() noexcept;
@@ -119,6 +122,23 @@ server::~server() {
     state_->actor_runtime->abandon();
     static_cast<void>(state_.release());  // the handler comes back to it
   }
+}
+
+result<void> server::prepare() {
+  return state_->prepare();
+}
+
+result<void> server::state::prepare() {
+  const auto& all = routes_given.routes();
+  const bool cells =
+      options.mode == mode::actor && std::any_of(all.begin(), all.end(), [](const route& r) {
+        return r.spec.placement == placement::cell;
+      });
+  if (!cells || zygote) return {};
+  auto made = cell_zygote::start(all);
+  if (!made) return made.why();
+  zygote = std::move(*made);
+  return {};
 }
 
 result<void> server::start() {
@@ -164,6 +184,7 @@ result<void> server::state::start() {
   auto plain = parse_all(options.plain_listen);
   if (!plain) return plain.why();
 
+  if (auto ok = prepare(); !ok) return ok;
   if (options.handle_signals) runtime::block_signals(all_signals);
   const unsigned shards =
       options.threads != 0 ? options.threads : std::max(1U, std::thread::hardware_concurrency());
@@ -225,7 +246,7 @@ result<void> server::state::start() {
 
 std::unique_ptr<actors::dispatcher> server::state::make_dispatcher(unsigned shard) {
   if (options.mode == mode::actor) {
-    return std::make_unique<supervised_dispatcher>(*routes, shard);
+    return std::make_unique<supervised_dispatcher>(*routes, shard, zygote.get());
   }
   return std::make_unique<actors::worker_dispatcher>(bare_handlers(*routes));
 }

@@ -22,6 +22,11 @@ class server {
   server(const server&) = delete;
   server& operator=(const server&) = delete;
 
+  // Forks the process from which workers of routes with placement cell are made, if there are any.
+  // start() does it, too; call it before, when the program starts threads of its own before that:
+  // a process with threads cannot be forked safely.
+  [[nodiscard]] result<void> prepare();
+
   // Binds, loads certificates, starts the shards. After it connections are served, although
   // signals, rotation and stop() wait for run(). Errors name what was wrong and what to do.
   [[nodiscard]] result<void> start();

@@ -2,6 +2,7 @@
 #include <bulkhead/supervision/unavailable.hpp>
 
 #include <exception>
+#include <stdexcept>
 #include <string>
 #include <utility>
 
@@ -19,11 +20,27 @@ void answer_without_route(actors::exchange& x, const http::route_table::match& m
   }
 }
 
-supervised_dispatcher::supervised_dispatcher(const route_set& routes, unsigned shard)
+supervised_dispatcher::supervised_dispatcher(const route_set& routes, unsigned shard,
+                                             const cell_zygote* zygote)
     : table_(routes.table()), shard_(shard) {
   children_.reserve(routes.routes().size());
   for (const supervised_route& r : routes.routes()) {
-    children_.push_back({.route = &r, .instance = r.pool ? nullptr : first_instance(r)});
+    child c{.route = &r};
+    if (r.what.spec.placement == placement::cell) {
+      const auto index = static_cast<std::uint32_t>(&r - routes.routes().data());
+      auto pool = cell_pool::start(*zygote, index, *r.supervisor, shard);
+      if (!pool) throw std::runtime_error(pool.why().message());
+      c.cells = std::move(*pool);
+    } else if (!r.pool) {
+      c.instance = first_instance(r);
+    }
+    children_.push_back(std::move(c));
+  }
+}
+
+void supervised_dispatcher::start(runtime::shard& loop) {
+  for (child& c : children_) {
+    if (c.cells) c.cells->attach(loop);
   }
 }
 
@@ -32,6 +49,10 @@ void supervised_dispatcher::dispatch(actors::exchange& x) {
   if (m.what != http::route_table::outcome::found) return answer_without_route(x, m);
   child& c = children_[m.value];
   if (const auto wait = c.route->supervisor->backing_off()) return x.answer(unavailable(*wait));
+  if (c.cells) {
+    if (!c.cells->submit(x)) x.answer(unavailable(std::chrono::seconds(1)));
+    return;
+  }
   if (!c.route->pool) return run_inline(x, c);
   if (!c.route->pool->submit(x, shard_)) x.answer(unavailable(std::chrono::seconds(1)));
 }

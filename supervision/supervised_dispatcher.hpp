@@ -5,6 +5,7 @@
 #pragma once
 
 #include <bulkhead/actors/dispatcher.hpp>
+#include <bulkhead/supervision/cell_pool.hpp>
 #include <bulkhead/supervision/route_set.hpp>
 
 #include <memory>
@@ -14,9 +15,12 @@ namespace bulkhead::supervision {
 
 class supervised_dispatcher final : public actors::dispatcher {
  public:
-  // Makes this shard's instances; what a factory throws goes through. On the server's thread.
-  supervised_dispatcher(const route_set& routes, unsigned shard);
+  // Makes this shard's instances and workers; what a factory throws goes through, and a worker that
+  // cannot start is a std::runtime_error. On the server's thread. `zygote`: null without cells.
+  supervised_dispatcher(const route_set& routes, unsigned shard,
+                        const cell_zygote* zygote = nullptr);
 
+  void start(runtime::shard& loop) override;
   void dispatch(actors::exchange& x) override;
 
  private:
@@ -24,6 +28,7 @@ class supervised_dispatcher final : public actors::dispatcher {
   struct child {
     const supervised_route* route = nullptr;
     std::shared_ptr<handler> instance = {};  // null: a restart waits for the next request
+    std::unique_ptr<cell_pool> cells = {};   // placement cell only
   };
 
   void run_inline(actors::exchange& x, child& c);

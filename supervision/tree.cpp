@@ -26,8 +26,10 @@ std::string tree_json(const actors::serving_group& group, const route_set& route
     const child_spec& spec = r.what.spec;
     const auto wait = r.supervisor->backing_off();
     out += "{\"id\":" + json_string(spec.id) + ",\"placement\":\"" +
-           (spec.placement == placement::actor ? "actor" : "inline") + "\",\"strategy\":\"" +
-           (supervised ? "one_for_one" : "none") +
+           (spec.placement == placement::actor  ? "actor"
+            : spec.placement == placement::cell ? "cell"
+                                                : "inline") +
+           "\",\"strategy\":\"" + (supervised ? "one_for_one" : "none") +
            "\",\"intensity\":{\"restarts\":" + std::to_string(spec.intensity.restarts) +
            ",\"period_ms\":" + std::to_string(spec.intensity.period.count()) +
            "},\"faults\":" + std::to_string(r.supervisor->faults()) +

@@ -1,0 +1,29 @@
+#include <bulkhead/supervision/cell_bell.hpp>
+
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+namespace bulkhead::supervision {
+
+// Not FUTEX_PRIVATE: the word lies in memory that two processes share.
+void futex_wait(std::atomic<std::uint32_t>& word, std::uint32_t while_it_is) noexcept {
+  ::syscall(SYS_futex, &word, FUTEX_WAIT, while_it_is, nullptr, nullptr, 0);
+}
+
+void wake_worker(cell_bell& bell) noexcept {
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  if (bell.worker_sleeps.load(std::memory_order_relaxed) == 0) return;
+  if (bell.worker_sleeps.exchange(0, std::memory_order_relaxed) == 0) return;
+  ::syscall(SYS_futex, &bell.worker_sleeps, FUTEX_WAKE, 1, nullptr, nullptr, 0);
+}
+
+void wake_server(cell_bell& bell, std::uint32_t what, int eventfd) noexcept {
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  if ((bell.server_waits.load(std::memory_order_relaxed) & what) == 0) return;
+  if ((bell.server_waits.exchange(0, std::memory_order_relaxed) & what) == 0) return;
+  const std::uint64_t one = 1;
+  [[maybe_unused]] const auto written = ::write(eventfd, &one, sizeof one);
+}
+
+}  // namespace bulkhead::supervision

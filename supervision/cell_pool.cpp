@@ -1,0 +1,245 @@
+// The requests of a pool: who gets them, what comes back, whom a death is blamed on. The life of
+// its workers is in cell_pool_workers.cpp.
+#include <bulkhead/supervision/cell_crash.hpp>
+#include <bulkhead/supervision/cell_pool.hpp>
+#include <bulkhead/supervision/unavailable.hpp>
+
+#include <algorithm>
+#include <csignal>
+#include <utility>
+
+namespace bulkhead::supervision {
+
+namespace {
+
+// Requests of a quick handler are put into one worker's ring one behind the other: one wake-up then
+// serves many. A handler that takes longer than this has each of its requests wait for a free one.
+constexpr double quick_microseconds = 50.0;
+constexpr std::size_t window_of_quick = 16;
+// What lies behind a request that turns out to be slow is taken back after this long.
+constexpr auto patience = std::chrono::milliseconds(2);
+// A request that was in the ring of so many workers when they died is not tried again.
+constexpr unsigned most_deaths = 3;
+
+bool idempotent(http::method m) noexcept {
+  return m == http::method::get || m == http::method::head || m == http::method::options ||
+         m == http::method::put || m == http::method::delete_;
+}
+
+void answer(const cell_job& job, http::response r, actors::verdict v) noexcept {
+  if (job.x->owner() != nullptr) job.x->answer(std::move(r), v);
+}
+
+}  // namespace
+
+bool cell_pool::submit(actors::exchange& x) {
+  cell_job job{.x = actors::exchange_ref(x)};
+  if (waiting_.empty()) {
+    if (cell* c = choose()) {
+      give(*c, std::move(job));
+      return true;
+    }
+  }
+  replenish();  // after a back-off nobody else does
+  if (waiting_.size() >= supervisor_.spec().queue || members_.empty()) return false;
+  waiting_.push_back(std::move(job));
+  return true;
+}
+
+bool cell_pool::quick() const noexcept {
+  return mean_microseconds_ < quick_microseconds;
+}
+
+cell* cell_pool::choose() noexcept {
+  std::uint32_t busy = 0;
+  cell* idle = nullptr;
+  for (member& m : members_) {
+    cell& c = *m.worker;
+    if (c.now() == cell::state::condemned) continue;
+    if (c.busy()) {
+      ++busy;
+      if (quick() && c.accepts(window_of_quick) && loop_->now() - c.front_since() < patience) {
+        return &c;
+      }
+    } else if (idle == nullptr && c.accepts(1)) {
+      idle = &c;
+    }
+  }
+  return busy < options_.workers ? idle : nullptr;
+}
+
+void cell_pool::give(cell& to, cell_job job) {
+  const actors::exchange_ref x = job.x;
+  if (!to.send(std::move(job), loop_->now())) {
+    return x->answer(http::response::problem(431));
+  }
+  auto due = runtime::steady_time::max();
+  if (options_.deadline.count() != 0) due = to.front_since() + options_.deadline;
+  if (options_.resident != 0) due = std::min(due, loop_->now() + patience);
+  if (to.outstanding() > 1) due = std::min(due, loop_->now() + patience);
+  if (due != runtime::steady_time::max()) arm(due);
+}
+
+void cell_pool::feed() noexcept {
+  while (!waiting_.empty()) {
+    if (waiting_.front().x->owner() == nullptr) {  // its client has left
+      waiting_.pop_front();
+      continue;
+    }
+    cell* c = choose();
+    if (c == nullptr) return;
+    cell_job job = std::move(waiting_.front());
+    waiting_.pop_front();
+    give(*c, std::move(job));
+  }
+}
+
+// What a worker had not begun goes to the head of the queue, in its order.
+void cell_pool::requeue(std::deque<cell_job> jobs) noexcept {
+  while (!jobs.empty()) {
+    if (jobs.back().deaths < most_deaths) {
+      waiting_.push_front(std::move(jobs.back()));
+    } else {
+      answer(jobs.back(), http::response::problem(502), actors::verdict::trapped);
+    }
+    jobs.pop_back();
+  }
+}
+
+// Nobody will serve these before the back-off is over.
+void cell_pool::turn_away_waiting() noexcept {
+  const auto wait = supervisor_.backing_off().value_or(std::chrono::seconds(1));
+  for (cell_job& job : std::exchange(waiting_, {})) {
+    answer(job, unavailable(wait), actors::verdict::completed);
+  }
+}
+
+// -- answers --------------------------------------------------------------------------------------
+
+void cell_pool::at_turn_end() noexcept {
+  for (std::size_t i = 0; i < members_.size(); ++i) {
+    cell& c = *members_[i].worker;
+    if (c.now() == cell::state::condemned) continue;
+    c.stay_awake();
+    if (c.pending()) read_answers(c);
+    c.send_more();
+  }
+  feed();
+  std::uint32_t busy = 0;
+  for (const member& m : members_) {
+    if (!m.worker->busy()) continue;
+    ++busy;
+    m.worker->wake();
+  }
+  workers_seen_.store(static_cast<std::uint32_t>(members_.size()), std::memory_order_relaxed);
+  busy_seen_.store(busy, std::memory_order_relaxed);
+  waiting_seen_.store(static_cast<std::uint32_t>(waiting_.size()), std::memory_order_relaxed);
+}
+
+bool cell_pool::may_sleep() noexcept {
+  bool nothing = true;
+  for (const member& m : members_) {
+    cell& c = *m.worker;
+    if (c.now() == cell::state::condemned) continue;
+    if (c.busy() || c.now() == cell::state::starting) nothing = c.may_sleep() && nothing;
+  }
+  return nothing;
+}
+
+void cell_pool::read_answers(cell& c) {
+  while (c.now() != cell::state::condemned) {
+    cell::answer a = c.read();
+    if (a.what == cell::answer::kind::nothing) return;
+    answered(c, std::move(a));
+  }
+}
+
+void cell_pool::answered(cell& c, cell::answer a) {
+  switch (a.what) {
+    case cell::answer::kind::nothing:
+      return;
+    case cell::answer::kind::ready:
+      return c.ready();
+    case cell::answer::kind::response: {
+      const cell_job job = c.take_front(loop_->now());
+      mean_microseconds_ = mean_microseconds_ * 0.9 + a.microseconds * 0.1;
+      answer(job, std::move(a.response), actors::verdict::completed);
+      if (options_.max_requests != 0 && c.served() >= options_.max_requests) recycle(c);
+      return;
+    }
+    case cell::answer::kind::fault: {
+      const cell_job job = c.take_front(loop_->now());
+      if (a.memory) condemn(c, cell_end::memory, SIGKILL);
+      blame(job, 500, {std::move(a.fault_type), std::move(a.fault_text)});
+      return;
+    }
+    case cell::answer::kind::nonsense:
+      return condemn(c, cell_end::nonsense, SIGKILL);  // blamed when it is dead
+  }
+}
+
+// -- faults ---------------------------------------------------------------------------------------
+
+bool cell_pool::may_replay(const cell_job& job) const noexcept {
+  return options_.replay && !job.replayed && idempotent(job.x->request.method()) &&
+         job.x->owner() != nullptr;
+}
+
+// True if the worker is to be replaced now.
+bool cell_pool::fault(const cell_job* job, exception_text what) {
+  route_supervisor::place where{.route = {}, .request = 0, .shard = shard_};
+  if (job != nullptr) {
+    const http::request& r = job->x->request;
+    where.route = std::string(r.method_name()) + ' ' + std::string(r.path());
+    where.request = r.id();
+  }
+  const bool restart = supervisor_.fault(what, where);
+  if (!restart) turn_away_waiting();
+  return restart;
+}
+
+// A request met a fault: counted, answered, and what it cost is replaced.
+void cell_pool::blame(cell_job job, std::uint16_t status, exception_text what) {
+  if (fault(&job, std::move(what)) && status == 502 && may_replay(job)) {
+    job.replayed = true;
+    waiting_.push_front(std::move(job));
+    return replenish();
+  }
+  http::response r =
+      status == 503 ? unavailable(std::chrono::seconds(1)) : http::response::problem(status);
+  answer(job, std::move(r), actors::verdict::trapped);
+  replenish();
+}
+
+// -- time -----------------------------------------------------------------------------------------
+
+void cell_pool::arm(runtime::steady_time when) noexcept {
+  if (timer_.armed() && armed_for_ <= when) return;
+  armed_for_ = when;
+  loop_->timers().arm(timer_, when);
+}
+
+void cell_pool::condemn(cell& c, cell_end why, int signal) noexcept {
+  c.condemn(why);
+  c.kill(signal);
+}
+
+void cell_pool::overrun(member& m) {
+  cell& c = *m.worker;
+  // The worker answers one before it claims the next: once the others are taken back, either this
+  // one is what it works on, or its answer is there.
+  requeue(c.take_back_waiting());
+  read_answers(c);
+  if (c.now() != cell::state::ready || !c.busy()) return;
+  if (loop_->now() < c.front_since() + options_.deadline) {
+    return arm(c.front_since() + options_.deadline);
+  }
+  condemn(c, cell_end::deadline, SIGTERM);
+  m.kill_at = loop_->now() + options_.grace;
+  arm(*m.kill_at);
+  cell_job job = c.take_front(loop_->now());
+  blame(std::move(job), 503,
+        {"deadline", "no answer within " + std::to_string(options_.deadline.count()) + " ms"});
+}
+
+}  // namespace bulkhead::supervision

@@ -1,0 +1,120 @@
+// The workers of one route on one shard: who serves which request, who replaces the dead.
+//
+// Made and destroyed on the server's thread, before the shard's loop starts and after it has ended;
+// everything else happens on the shard. Each shard has its own workers, so nothing is locked.
+#pragma once
+
+#include <bulkhead/runtime/error.hpp>
+#include <bulkhead/runtime/shard.hpp>
+#include <bulkhead/supervision/cell.hpp>
+#include <bulkhead/supervision/cell_zygote.hpp>
+#include <bulkhead/supervision/route_supervisor.hpp>
+
+#include <atomic>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace bulkhead::supervision {
+
+class cell_pool final : public runtime::turn_hook {
+ public:
+  // Starts the workers and waits until all are ready; the error is the first one's that is not.
+  [[nodiscard]] static result<std::unique_ptr<cell_pool>> start(const cell_zygote& zygote,
+                                                                std::uint32_t route,
+                                                                route_supervisor& supervisor,
+                                                                unsigned shard);
+  ~cell_pool();
+  cell_pool(const cell_pool&) = delete;
+  cell_pool& operator=(const cell_pool&) = delete;
+
+  // Joins the loop, on its thread, before the first submit().
+  void attach(runtime::shard& loop);
+  // Takes the request, which is answered later on this shard; false when too many wait already or
+  // no worker can be had.
+  [[nodiscard]] bool submit(actors::exchange& x);
+
+  // -- for the tree; any thread
+
+  struct figures {
+    std::uint32_t workers = 0;
+    std::uint32_t busy = 0;
+    std::uint32_t waiting = 0;
+    std::uint64_t spawned = 0;
+  };
+  [[nodiscard]] figures count() const noexcept;
+
+  // -- turn_hook
+  void at_turn_end() noexcept override;
+  [[nodiscard]] bool may_sleep() noexcept override;
+
+ private:
+  class watched;
+  struct member {
+    std::unique_ptr<cell> worker;
+    std::unique_ptr<watched> death;               // of its pidfd
+    std::optional<runtime::steady_time> gone_at;  // the pidfd says so, the zygote not yet
+    std::optional<runtime::steady_time> kill_at;  // when SIGTERM was not enough
+  };
+
+  cell_pool(runtime::unique_fd channel, runtime::unique_fd bell, route_supervisor& supervisor,
+            unsigned shard);
+
+  // -- life of workers
+  [[nodiscard]] result<void> order_worker();
+  void replenish() noexcept;
+  [[nodiscard]] result<void> await_start();
+  void read_reports() noexcept;
+  void heard(const zygote_report& r, runtime::unique_fd pidfd);
+  void zygote_gone() noexcept;
+  void died(std::uint32_t token, int status) noexcept;
+  [[nodiscard]] member* find(std::uint32_t token) noexcept;
+  void watch_death(member& m);
+  void pidfd_ready(std::uint32_t token) noexcept;
+  [[nodiscard]] std::string why_not_started(const cell& c, int status) const;
+
+  // -- requests
+  void feed() noexcept;
+  [[nodiscard]] cell* choose() noexcept;
+  void give(cell& to, cell_job job);
+  void requeue(std::deque<cell_job> jobs) noexcept;
+  void turn_away_waiting() noexcept;
+  void read_answers(cell& c);
+  void answered(cell& c, cell::answer a);
+  [[nodiscard]] bool fault(const cell_job* job, exception_text what);
+  [[nodiscard]] bool may_replay(const cell_job& job) const noexcept;
+  void blame(cell_job job, std::uint16_t status, exception_text what);
+
+  // -- time
+  void arm(runtime::steady_time when) noexcept;
+  void scan() noexcept;
+  void look_after(member& m, runtime::steady_time now, runtime::steady_time& next);
+  void overrun(member& m);
+  void condemn(cell& c, cell_end why, int signal) noexcept;
+  void recycle(cell& c) noexcept;
+  [[nodiscard]] bool quick() const noexcept;
+
+  runtime::unique_fd channel_;
+  runtime::unique_fd bell_;
+  route_supervisor& supervisor_;
+  const cell_options& options_;
+  unsigned shard_;
+  runtime::shard* loop_ = nullptr;
+  std::unique_ptr<watched> channel_source_;
+  std::unique_ptr<watched> bell_source_;
+  std::vector<member> members_;
+  std::deque<cell_job> waiting_;
+  runtime::timer timer_;
+  runtime::steady_time armed_for_{};
+  std::uint32_t tokens_ = 0;
+  double mean_microseconds_ = 1000.0;  // that the handler takes: quick ones share a worker's ring
+  bool gone_ = false;                  // the zygote has ended: no more workers
+  bool stopping_ = false;
+  std::atomic<std::uint32_t> workers_seen_{0}, busy_seen_{0}, waiting_seen_{0};
+  std::atomic<std::uint64_t> spawned_{0};
+};
+
+}  // namespace bulkhead::supervision

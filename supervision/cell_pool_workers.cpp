@@ -1,0 +1,413 @@
+// The life of a pool's workers: ordered from the zygote, watched, looked after, replaced.
+#include <bulkhead/runtime/log.hpp>
+#include <bulkhead/supervision/cell_crash.hpp>
+#include <bulkhead/supervision/cell_pool.hpp>
+
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+#include <utility>
+
+namespace bulkhead::supervision {
+
+namespace {
+
+using runtime::unique_fd;
+
+// A factory may connect to a database; a worker that is not ready by then never is.
+constexpr auto start_limit = std::chrono::seconds(10);
+// Between asking idle workers to end, when the server stops, and killing them.
+constexpr auto quit_limit = std::chrono::seconds(1);
+// How long after its pidfd a death may go without the zygote's word on how it came.
+constexpr auto report_limit = std::chrono::milliseconds(50);
+constexpr auto resident_check = std::chrono::milliseconds(20);
+constexpr auto steal_after = std::chrono::milliseconds(2);
+
+std::uint64_t resident_bytes(pid_t pid) noexcept {
+  std::array<char, 32> path{};
+  std::snprintf(path.data(), path.size(), "/proc/%d/statm", static_cast<int>(pid));
+  unsigned long long total = 0;
+  unsigned long long resident = 0;
+  if (std::FILE* f = std::fopen(path.data(), "re")) {
+    if (std::fscanf(f, "%llu %llu", &total, &resident) != 2) resident = 0;  // NOLINT(cert-err34-c)
+    std::fclose(f);
+  }
+  return resident * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+}
+
+constexpr int unknown_status = -1;
+
+// What ended a worker by itself, for the ledger.
+exception_text describe_end(int status, const crash_report& crash) {
+  if (crash.signal != 0) return {crash.kind, crash.what};
+  if (status == unknown_status) return {"death", "the worker is gone; the zygote did not say how"};
+  if (WIFSIGNALED(status)) {
+    return {signal_name(WTERMSIG(status)), "killed by " + signal_name(WTERMSIG(status))};
+  }
+  const std::string code = std::to_string(WEXITSTATUS(status));
+  return {"exit", "ended with status " + code};
+}
+
+}  // namespace
+
+// One descriptor of the pool in the loop.
+class cell_pool::watched final : public runtime::io_source {
+ public:
+  enum class role : std::uint8_t { channel, bell, death };
+  watched(cell_pool& pool, role what, std::uint32_t token = 0)
+      : pool_(pool), what_(what), token_(token) {}
+  void on_ready(std::uint32_t) noexcept override {
+    switch (what_) {
+      case role::channel:
+        return pool_.read_reports();
+      case role::bell:
+        return;  // at_turn_end() looks at every ring
+      case role::death:
+        return pool_.pidfd_ready(token_);
+    }
+  }
+
+ private:
+  cell_pool& pool_;
+  role what_;
+  std::uint32_t token_;
+};
+
+cell_pool::cell_pool(unique_fd channel, unique_fd bell, route_supervisor& supervisor,
+                     unsigned shard)
+    : channel_(std::move(channel)),
+      bell_(std::move(bell)),
+      supervisor_(supervisor),
+      options_(supervisor.spec().cell),
+      shard_(shard),
+      timer_([](void* self) noexcept { static_cast<cell_pool*>(self)->scan(); }, this) {}
+
+result<std::unique_ptr<cell_pool>> cell_pool::start(const cell_zygote& zygote, std::uint32_t route,
+                                                    route_supervisor& supervisor, unsigned shard) {
+  auto channel = zygote.open_channel(route);
+  if (!channel) return channel.why();
+  unique_fd bell(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC));
+  if (!bell) return error(error_category::resource, "eventfd: " + errno_text(errno));
+  std::unique_ptr<cell_pool> pool(
+      new cell_pool(std::move(*channel), std::move(bell), supervisor, shard));
+  const std::uint32_t all = pool->options_.workers + pool->options_.spares;
+  for (std::uint32_t i = 0; i < all; ++i) {
+    if (auto ok = pool->order_worker(); !ok) return ok.why();
+  }
+  if (auto ok = pool->await_start(); !ok) return ok.why();
+  return pool;
+}
+
+cell_pool::~cell_pool() {
+  stopping_ = true;
+  for (member& m : members_) {
+    if (m.worker->now() == cell::state::ready && !m.worker->busy()) m.worker->ask_to_quit();
+  }
+  const auto until = std::chrono::steady_clock::now() + quit_limit;
+  for (member& m : members_) {
+    if (m.worker->pidfd() < 0) continue;
+    const auto left =
+        std::chrono::ceil<std::chrono::milliseconds>(until - std::chrono::steady_clock::now());
+    pollfd end{m.worker->pidfd(), POLLIN, 0};
+    const bool may_end = m.worker->now() == cell::state::ready && !m.worker->busy();
+    if (!may_end ||
+        ::poll(&end, 1, static_cast<int>(std::max<std::int64_t>(left.count(), 0))) != 1) {
+      m.worker->kill(SIGKILL);
+    }
+  }
+}
+
+// -- orders ---------------------------------------------------------------------------------------
+
+result<void> cell_pool::order_worker() {
+  auto segment = cell_segment::create();
+  if (!segment) return segment.why();
+  const spawn_order order{++tokens_};
+  const int memory = segment->descriptor();
+  if (!send_message(channel_.get(), &order, sizeof order, {memory, bell_.get()})) {
+    return error(error_category::resource, "the zygote takes no orders: " + errno_text(errno));
+  }
+  segment->close_descriptor();
+  members_.push_back({.worker = std::make_unique<cell>(order.token, std::move(*segment)),
+                      .death = nullptr,
+                      .gone_at = {},
+                      .kill_at = {}});
+  spawned_.fetch_add(1, std::memory_order_relaxed);
+  return {};
+}
+
+// As many as there should be, unless the route backs off.
+void cell_pool::replenish() noexcept {
+  if (gone_ || stopping_) return;
+  const auto alive = static_cast<std::uint32_t>(
+      std::count_if(members_.begin(), members_.end(),
+                    [](const member& m) { return m.worker->now() != cell::state::condemned; }));
+  const std::uint32_t wanted = options_.workers + options_.spares;
+  if (alive >= wanted || supervisor_.backing_off()) return;
+  try {
+    for (std::uint32_t i = alive; i < wanted; ++i) {
+      if (auto ok = order_worker(); !ok) {
+        runtime::log::error("cell", supervisor_.spec().id + ": " + ok.why().message());
+        return;
+      }
+    }
+  } catch (const std::exception& e) {
+    runtime::log::error("cell", supervisor_.spec().id + ": no worker ordered: " + e.what());
+  }
+}
+
+void cell_pool::recycle(cell& c) noexcept {
+  if (c.busy()) {
+    requeue(c.take_back_waiting());
+    if (c.busy()) return;  // after that one
+  }
+  c.ask_to_quit();
+  c.condemn(cell_end::recycled);
+  if (member* m = find(c.token())) m->kill_at = loop_->now() + options_.grace;
+  arm(loop_->now() + options_.grace);
+  replenish();
+}
+
+// -- the first ones, before the loop runs ---------------------------------------------------------
+
+std::string cell_pool::why_not_started(const cell& c, int status) const {
+  const std::string route = "route " + supervisor_.spec().id + ": ";
+  if (c.shared().start_failed.load(std::memory_order_acquire) == 1) {
+    const auto& text = c.shared().start_error;
+    return route + std::string(text.data(), ::strnlen(text.data(), text.size()));
+  }
+  const exception_text end = describe_end(status, read_crash(c.shared().crash));
+  return route + "its worker died at its start: " + end.what;
+}
+
+result<void> cell_pool::await_start() {
+  const auto until = std::chrono::steady_clock::now() + start_limit;
+  for (;;) {
+    bool all = true;
+    for (member& m : members_) {
+      static_cast<void>(m.worker->may_sleep());  // it is to ring
+      if (m.worker->now() == cell::state::starting &&
+          m.worker->read().what == cell::answer::kind::ready) {
+        m.worker->ready();
+      }
+      all = all && m.worker->now() == cell::state::ready && m.worker->pidfd() >= 0;
+    }
+    if (all) return {};
+    const auto left =
+        std::chrono::ceil<std::chrono::milliseconds>(until - std::chrono::steady_clock::now());
+    if (left.count() <= 0) {
+      return error(error_category::resource,
+                   "route " + supervisor_.spec().id + ": its worker was not ready within 10 s");
+    }
+    std::array<pollfd, 2> ready{{{channel_.get(), POLLIN, 0}, {bell_.get(), POLLIN, 0}}};
+    ::poll(ready.data(), ready.size(), static_cast<int>(left.count()));
+    std::uint64_t rings = 0;
+    [[maybe_unused]] const auto n = ::read(bell_.get(), &rings, sizeof rings);
+    zygote_report report;
+    unique_fd pidfd;
+    while (receive_message(channel_.get(), &report, sizeof report, &pidfd, 1) == sizeof report) {
+      member* m = find(report.token);
+      if (m == nullptr) continue;
+      if (report.what == zygote_report::kind::spawned) {
+        m->worker->spawned(report.pid, std::move(pidfd));
+      } else if (report.what == zygote_report::kind::refused) {
+        return error(error_category::resource,
+                     "route " + supervisor_.spec().id + ": no worker can be forked: " +
+                         errno_text(report.status) + "; raise the limit of processes");
+      } else {
+        return error(error_category::configuration, why_not_started(*m->worker, report.status));
+      }
+    }
+  }
+}
+
+void cell_pool::attach(runtime::shard& loop) {
+  loop_ = &loop;
+  channel_source_ = std::make_unique<watched>(*this, watched::role::channel);
+  bell_source_ = std::make_unique<watched>(*this, watched::role::bell);
+  if (!loop.watch(channel_.get(), EPOLLIN, *channel_source_) ||
+      !loop.watch(bell_.get(), EPOLLIN | EPOLLET, *bell_source_)) {
+    runtime::log::error("cell", "epoll refuses a descriptor: " + errno_text(errno));
+  }
+  for (member& m : members_) watch_death(m);
+  loop.add_hook(*this);
+}
+
+// -- news -----------------------------------------------------------------------------------------
+
+cell_pool::member* cell_pool::find(std::uint32_t token) noexcept {
+  const auto it = std::find_if(members_.begin(), members_.end(),
+                               [token](const member& m) { return m.worker->token() == token; });
+  return it == members_.end() ? nullptr : &*it;
+}
+
+void cell_pool::watch_death(member& m) {
+  m.death = std::make_unique<watched>(*this, watched::role::death, m.worker->token());
+  if (!loop_->watch(m.worker->pidfd(), EPOLLIN, *m.death)) m.death.reset();
+}
+
+void cell_pool::read_reports() noexcept {
+  for (;;) {
+    zygote_report report;
+    unique_fd pidfd;
+    const ssize_t n = receive_message(channel_.get(), &report, sizeof report, &pidfd, 1);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0 && errno == EAGAIN) return;
+    if (n != sizeof report) return zygote_gone();
+    try {
+      heard(report, std::move(pidfd));
+    } catch (const std::exception& e) {
+      runtime::log::error("cell", supervisor_.spec().id + ": " + e.what());
+    }
+  }
+}
+
+void cell_pool::heard(const zygote_report& r, unique_fd pidfd) {
+  member* m = find(r.token);
+  if (m == nullptr) return;
+  switch (r.what) {
+    case zygote_report::kind::spawned:
+      m->worker->spawned(r.pid, std::move(pidfd));
+      return watch_death(*m);
+    case zygote_report::kind::refused:
+      runtime::log::error(
+          "cell", supervisor_.spec().id + ": no worker can be forked: " + errno_text(r.status));
+      return died(r.token, unknown_status);
+    case zygote_report::kind::exited:
+      return died(r.token, r.status);
+  }
+}
+
+void cell_pool::pidfd_ready(std::uint32_t token) noexcept {
+  read_reports();
+  member* m = find(token);
+  if (m == nullptr) return;
+  // The zygote's word on how it died is on its way.
+  loop_->unwatch(m->worker->pidfd());
+  m->gone_at = loop_->now();
+  arm(loop_->now() + report_limit);
+}
+
+// It was killed, or is gone with its process group: what has workers goes on without replacements.
+void cell_pool::zygote_gone() noexcept {
+  if (std::exchange(gone_, true)) return;
+  loop_->unwatch(channel_.get());
+  runtime::log::error("cell", supervisor_.spec().id +
+                                  ": the zygote has ended; its workers die with it and cannot be "
+                                  "replaced: restart the server");
+  while (!members_.empty()) died(members_.front().worker->token(), unknown_status);
+  turn_away_waiting();
+}
+
+void cell_pool::died(std::uint32_t token, int status) noexcept {
+  member* m = find(token);
+  if (m == nullptr) return;
+  if (m->worker->now() != cell::state::condemned) read_answers(*m->worker);  // its last words
+  m = find(token);
+  if (m->worker->pidfd() >= 0 && !m->gone_at) loop_->unwatch(m->worker->pidfd());
+  member dead = std::move(*m);
+  members_.erase(members_.begin() + (m - members_.data()));
+  cell& c = *dead.worker;
+  const crash_report crash = read_crash(c.shared().crash);
+  const bool begun = c.front_begun();
+  std::deque<cell_job> left = c.take_all();
+  const bool by_itself = c.end() == cell_end::none;
+  if (by_itself || c.end() == cell_end::nonsense) {
+    exception_text what = by_itself ? describe_end(status, crash)
+                                    : exception_text{"nonsense", "it wrote what no worker writes"};
+    if (c.now() == cell::state::starting) what.what = why_not_started(c, status);
+    if (!crash.backtrace.empty()) {
+      runtime::log::warn("cell", supervisor_.spec().id + ": " + what.what + "\n" + crash.backtrace);
+    }
+    const bool cpu =
+        by_itself && status != unknown_status && WIFSIGNALED(status) && WTERMSIG(status) == SIGXCPU;
+    // The oldest is to blame, whatever the worker says of it: what was begun must not be begun
+    // again. Only a kill from outside may find it between two requests.
+    const bool killed = by_itself && crash.signal == 0 && status != unknown_status &&
+                        WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
+    if (left.empty() || (killed && !begun)) {
+      static_cast<void>(fault(nullptr, std::move(what)));
+    } else {
+      cell_job job = std::move(left.front());
+      left.pop_front();
+      blame(std::move(job), cpu ? 503 : 502, std::move(what));
+    }
+  }
+  for (cell_job& j : left) ++j.deaths;
+  requeue(std::move(left));
+  if (dead.death) loop_->bury(std::move(dead.death));
+  replenish();
+  feed();
+}
+
+// -- time -----------------------------------------------------------------------------------------
+
+void cell_pool::scan() noexcept {
+  const auto now = loop_->now();
+  auto next = runtime::steady_time::max();
+  // By token: what happens to one may add and remove others.
+  std::vector<std::uint32_t> tokens;
+  for (const member& m : members_) tokens.push_back(m.worker->token());
+  for (const std::uint32_t token : tokens) {
+    if (member* m = find(token)) look_after(*m, now, next);
+  }
+  if (next != runtime::steady_time::max()) arm(next);
+  feed();
+}
+
+void cell_pool::look_after(member& m, runtime::steady_time now, runtime::steady_time& next) {
+  cell& c = *m.worker;
+  if (m.gone_at) {
+    if (now >= *m.gone_at + report_limit) return died(c.token(), unknown_status);
+    next = std::min(next, *m.gone_at + report_limit);
+    return;
+  }
+  if (m.kill_at) {
+    if (now < *m.kill_at) {
+      next = std::min(next, *m.kill_at);
+    } else {
+      c.kill(SIGKILL);
+      m.kill_at.reset();
+    }
+    return;
+  }
+  if (c.now() != cell::state::ready || !c.busy()) return;
+  if (options_.deadline.count() != 0) {
+    const auto due = c.front_since() + options_.deadline;
+    if (now >= due) return overrun(m);
+    next = std::min(next, due);
+  }
+  if (options_.resident != 0) {
+    if (resident_bytes(c.pid()) > options_.resident) {
+      requeue(c.take_back_waiting());
+      condemn(c, cell_end::resident, SIGKILL);
+      cell_job job = c.take_front(now);
+      return blame(std::move(job), 500,
+                   {"memory limit", "more than " + std::to_string(options_.resident) +
+                                        " bytes of resident memory"});
+    }
+    next = std::min(next, now + resident_check);
+  }
+  if (c.outstanding() > 1) {
+    if (now - c.front_since() >= steal_after) requeue(c.take_back_waiting());
+    next = std::min(next, now + steal_after);
+  }
+}
+
+cell_pool::figures cell_pool::count() const noexcept {
+  return {.workers = workers_seen_.load(std::memory_order_relaxed),
+          .busy = busy_seen_.load(std::memory_order_relaxed),
+          .waiting = waiting_seen_.load(std::memory_order_relaxed),
+          .spawned = spawned_.load(std::memory_order_relaxed)};
+}
+
+}  // namespace bulkhead::supervision
