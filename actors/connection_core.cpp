@@ -25,6 +25,8 @@ std::string_view to_string(ending how) noexcept {
       return "refused";
     case ending::stopped:
       return "stopped";
+    case ending::cut:
+      return "cut";
     case ending::fault:
       return "fault";
   }
@@ -143,6 +145,14 @@ void connection_core::on_answered(exchange& x) noexcept {
   });
 }
 
+void connection_core::stream_has_news() noexcept {
+  guarded([this] {
+    if (over() || !stream_) return;
+    flush();
+    if (!over()) pump();
+  });
+}
+
 void connection_core::timer_expired(void* self) noexcept {
   auto* c = static_cast<connection_core*>(self);
   c->guarded([c] { c->expired(); });
@@ -158,10 +168,17 @@ void connection_core::finish(ending how) noexcept {
   if (pending_counted_) --env_.pending_handshakes;
   phase_ = phase::over;
   timer_.cancel();
+  if (stream_) {
+    stream_.reset();
+    --in_flight_;
+    env_.counters.aborted.add();
+  }
   drop_exchanges();
   if (unsent_responses_ != 0) env_.counters.aborted.add(std::exchange(unsent_responses_, 0U));
   env_.counters.closed.add();
-  if (transport_) transport_.release()->dispose(how == ending::timed_out || how == ending::fault);
+  // A clean end after a response that is not complete would be a lie.
+  const bool reset = how == ending::timed_out || how == ending::fault || how == ending::cut;
+  if (transport_) transport_.release()->dispose(reset);
   out_ = {};
   held_.reset();
   backlog_.reset();

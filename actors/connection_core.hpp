@@ -28,6 +28,7 @@ enum class ending : std::uint8_t {
   timed_out,  // a deadline of `timeouts`
   refused,    // bad TLS, bad HTTP, plain HTTP on a TLS port
   stopped,    // the server stopped
+  cut,        // a response that had begun could not be completed
   fault,      // a defect of ours
 };
 [[nodiscard]] std::string_view to_string(ending how) noexcept;
@@ -113,6 +114,15 @@ class connection_core : public runtime::transport_events, public exchange_owner 
   void send_block();
   void all_sent();
 
+  // -- responses that come piece by piece
+  class streaming;
+  struct stream_deleter {
+    void operator()(streaming* s) const noexcept;
+  };
+  void begin_stream(std::shared_ptr<http::body_source> source, bool chunked);
+  [[nodiscard]] bool fill_from_stream();
+  void stream_has_news() noexcept;
+
   // -- deadlines
   void arm(runtime::steady_time when) noexcept;
   void set_deadline() noexcept;
@@ -124,7 +134,8 @@ class connection_core : public runtime::transport_events, public exchange_owner 
   std::unique_ptr<http::request_parser> parser_;
   std::unique_ptr<std::string> held_;  // first bytes of a record, or plaintext without credit
   std::unique_ptr<backlog> backlog_;
-  exchange_ref current_;       // being parsed
+  std::unique_ptr<streaming, stream_deleter> stream_;  // what is sent now; others wait behind it
+  exchange_ref current_;                               // being parsed
   exchange* first_ = nullptr;  // in flight, in order; each held by one reference
   exchange* last_ = nullptr;
   runtime::block out_;

@@ -35,9 +35,9 @@ void connection_core::dispatch(exchange_ref x) {
     env_.counters.aborted.add();
     throw;
   }
-  if (e.answered() && first_ == nullptr) return answer_in_turn(e);
+  if (e.answered() && first_ == nullptr && !stream_) return answer_in_turn(e);
   line_up(e);
-  if (first_->answered()) answer_queue();
+  if (first_->answered() && !stream_) answer_queue();
 }
 
 // Puts an exchange at the end of those in flight.
@@ -56,16 +56,26 @@ void connection_core::answer_in_turn(exchange& x) {
                                     ": the handler's response has an invalid field; sent 500");
     x.response = http::response::problem(500);
   }
-  const bool last = !x.request.keep_alive() || x.response.closes() ||
+  const auto& source = x.response.content().source();
+  const bool until_close =
+      source != nullptr && x.request.minor_version() == 0 && !source->size().has_value();
+  const bool last = !x.request.keep_alive() || x.response.closes() || until_close ||
                     ((draining_ || no_more_requests_) && in_flight_ == 0);
   const http::framing framing{.head_only = x.request.method() == http::method::head,
                               .keep_alive = !last,
                               .minor_version = x.request.minor_version()};
+  const bool chunked = http::serializer::is_chunked(x.response, framing);
   env_.serializer.write_head(x.response, framing, env_.wall(), env_.output.text());
   if (http::serializer::content_follows(x.response, framing)) {
-    env_.output.add(x.response.take_content());
+    http::body content = x.response.take_content();
+    if (content.source() != nullptr) {
+      ++in_flight_;  // until its end
+      begin_stream(content.source(), chunked);
+    } else {
+      env_.output.add(std::move(content));
+    }
   }
-  if (x.counted_) {
+  if (x.counted_ && !stream_) {
     if (x.how() == verdict::trapped) {
       env_.counters.trapped.add();
     } else {
@@ -78,7 +88,7 @@ void connection_core::answer_in_turn(exchange& x) {
 }
 
 void connection_core::answer_queue() {
-  while (first_ != nullptr && first_->answered()) {
+  while (first_ != nullptr && first_->answered() && !stream_) {
     exchange* x = first_;
     const exchange_ref mine(*x);
     first_ = x->next_in_line_;
@@ -104,7 +114,7 @@ void connection_core::refuse(std::uint16_t status, std::string_view why) {
   x->response.close();
   x->answered_ = true;
   ++in_flight_;
-  if (first_ == nullptr) return answer_in_turn(*x);
+  if (first_ == nullptr && !stream_) return answer_in_turn(*x);
   x->owner_ = this;
   line_up(*x);
 }

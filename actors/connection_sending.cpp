@@ -21,8 +21,15 @@ void connection_core::flush() {
     }
     env_.output.clear();
   }
+  while (stream_ && !backlog_ && !sending_ && !over() && fill_from_stream()) {
+    if (!env_.output.drain(take) && !over()) {
+      backlog_ = std::make_unique<backlog>();
+      backlog_->take_rest(env_.output);
+    }
+    env_.output.clear();
+  }
   if (over()) return;
-  if (close_after_ && !backlog_ && !close_sent_) {
+  if (close_after_ && !backlog_ && !stream_ && !close_sent_) {
     close_sent_ = true;
     if (session_ && session_->established()) {
       if (!out_) out_ = env_.shard.buffers().lease();
@@ -67,7 +74,7 @@ void connection_core::send_block() {
 // Nothing is waiting to go out.
 void connection_core::all_sent() {
   if (unsent_responses_ != 0) env_.counters.completed.add(std::exchange(unsent_responses_, 0U));
-  if (!close_after_) return set_deadline();
+  if (!close_after_ || stream_) return set_deadline();
   if (phase_ == phase::lingering) return;
   if (peer_expects_close_) return finish(ending_);
   // Closing with unread bytes would reset the connection and may destroy our last answer on its

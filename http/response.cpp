@@ -80,6 +80,21 @@ response response::of_static(std::string_view forever, std::string_view content_
   return r;
 }
 
+response response::produced(std::string_view content_type, body_producer producer) {
+  response r;
+  r.body_ = body(std::move(producer));
+  r.content_type(content_type);
+  return r;
+}
+
+void response::collect() {
+  const body_producer* producer = body_.producer();
+  if (producer == nullptr) return;
+  std::string all;
+  (*producer)([&all](std::string_view piece) { all += piece; });
+  body_ = body(std::move(all));
+}
+
 response response::problem(std::uint16_t status, std::string_view detail) {
   std::string json = R"({"type":"about:blank","title":)";
   append_json(json, reason_phrase(status));

@@ -28,6 +28,10 @@ class response {
                                        std::string_view content_type);
   // `forever` is never copied and must outlive the program's last response.
   [[nodiscard]] static response of_static(std::string_view forever, std::string_view content_type);
+  // Content that is produced after the head: under placement cell it is sent while `producer` runs
+  // in the worker, and a fault then cuts the response. Under the other placements it is collected
+  // first, so that a fault still becomes a 500. What `producer` captures must outlive it.
+  [[nodiscard]] static response produced(std::string_view content_type, body_producer producer);
   // RFC 9457 problem details: {"type":"about:blank","title":...,"status":...,"detail":...}.
   // `detail` is shown to the client: never put what() of an exception there. Empty: left out.
   [[nodiscard]] static response problem(std::uint16_t status, std::string_view detail = {});
@@ -57,6 +61,8 @@ class response {
   [[nodiscard]] std::string_view content_type() const noexcept { return content_type_; }
   [[nodiscard]] const body& content() const noexcept { return body_; }
   [[nodiscard]] body take_content() noexcept { return std::move(body_); }
+  // Runs the producer, if there is one, and keeps what it writes. Throws what it throws.
+  void collect();
   [[nodiscard]] std::string_view field_lines() const noexcept { return lines_; }
   // Also false for a status that cannot end an exchange: interim (1xx) or not of three digits.
   [[nodiscard]] bool valid() const noexcept {

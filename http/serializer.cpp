@@ -51,7 +51,12 @@ void append_status_line(std::string& out, std::uint16_t status) {
 // RFC 9110 section 8.6. A 304 repeats the length that a 200 would have had, so it needs one.
 bool has_length(const response& r) noexcept {
   const std::uint16_t s = r.status();
+  if (r.content().source() != nullptr && !r.content().source()->size()) return false;
   return s >= 200 && s != 204 && (s != 304 || r.content().size() != 0);
+}
+std::uint64_t length(const response& r) noexcept {
+  const auto& source = r.content().source();
+  return source != nullptr ? source->size().value_or(0) : r.content().size();
 }
 
 }  // namespace
@@ -71,6 +76,12 @@ void serializer::refresh(runtime::wall_time now) {
   ok_.clear();
   append_status_line(ok_, 200);
   ok_ += common_;
+}
+
+void serializer::write_chunk_size(std::size_t size, std::string& out) {
+  std::array<char, 16> text{};
+  const auto end = std::to_chars(text.data(), text.data() + text.size(), size, 16).ptr;
+  out.append(text.data(), end).append("\r\n");
 }
 
 void serializer::write_head(const response& r, const framing& f, runtime::wall_time now,
@@ -96,8 +107,11 @@ void serializer::write_head(const response& r, const framing& f, runtime::wall_t
   };
   if (has_length(r)) {
     put("Content-Length: ");
-    at = std::to_chars(at, last.data() + last.size(), r.content().size()).ptr;
+    at = std::to_chars(at, last.data() + last.size(), length(r)).ptr;
     put("\r\n");
+  }
+  if (is_chunked(r, f) && r.status() != 204 && r.status() != 304) {
+    put("Transfer-Encoding: chunked\r\n");
   }
   if (!f.keep_alive || r.closes()) {
     put("Connection: close\r\n");

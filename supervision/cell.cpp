@@ -8,13 +8,6 @@
 
 namespace bulkhead::supervision {
 
-namespace {
-
-// A response that is larger comes from a worker which has lost its mind, or is not for a cell.
-constexpr std::uint64_t largest_response = 64UL * 1024 * 1024;
-
-}  // namespace
-
 cell::cell(std::uint32_t token, cell_segment segment) noexcept
     : token_(token),
       segment_(std::move(segment)),
@@ -59,7 +52,7 @@ bool cell::send(cell_job job, runtime::steady_time now) {
   head_.clear();
   http::message_codec::encode_head(r, head_);
   const std::uint64_t number = ++numbers_;
-  segment_->claims[number % cell_layout::most_requests].store(claim::waiting,
+  segment_->claims[number % cell_layout::most_requests].store(claim_word(number, claim::waiting),
                                                               std::memory_order_relaxed);
   if (!requests_.write(frame_kind::request_head, number, {head_})) return false;
   if (sent_.empty()) front_since_ = now;
@@ -79,9 +72,10 @@ void cell::send_more() noexcept {
 }
 
 bool cell::front_begun() const noexcept {
-  return !sent_.empty() &&
-         segment_->claims[sent_.front().number % cell_layout::most_requests].load() !=
-             claim::waiting;
+  if (sent_.empty()) return false;
+  const std::uint64_t number = sent_.front().number;
+  return segment_->claims[number % cell_layout::most_requests].load() !=
+         claim_word(number, claim::waiting);
 }
 
 cell_job cell::take_front(runtime::steady_time now) noexcept {
@@ -96,9 +90,10 @@ cell_job cell::take_front(runtime::steady_time now) noexcept {
 std::deque<cell_job> cell::take_back_waiting() noexcept {
   std::deque<cell_job> back;
   while (sent_.size() > 1 && !body_waits()) {
-    claim expected = claim::waiting;
-    auto& c = segment_->claims[sent_.back().number % cell_layout::most_requests];
-    if (!c.compare_exchange_strong(expected, claim::taken_back)) break;
+    const std::uint64_t number = sent_.back().number;
+    std::uint64_t expected = claim_word(number, claim::waiting);
+    auto& c = segment_->claims[number % cell_layout::most_requests];
+    if (!c.compare_exchange_strong(expected, claim_word(number, claim::taken_back))) break;
     back.push_front(std::move(sent_.back().job));
     sent_.pop_back();
   }
@@ -116,6 +111,7 @@ std::deque<cell_job> cell::take_all() noexcept {
 
 cell::answer cell::read() {
   for (;;) {
+    if (held_up()) return {};
     switch (responses_.read(frame_, content_)) {
       case ring_reader::outcome::nothing:
         return {};
@@ -132,11 +128,13 @@ cell::answer cell::read() {
       return {.what = answer::kind::nonsense};
     }
     answer a{.what = answer::kind::nonsense};
-    if (frame_.kind == frame_kind::response_head && !partial_) {
+    if (frame_.kind == frame_kind::response_head && !stream_) {
       a = read_response_head(content_);
-    } else if (frame_.kind == frame_kind::body && partial_) {
-      a = read_body();
-    } else if (frame_.kind == frame_kind::fault && !partial_) {
+    } else if (frame_.kind == frame_kind::body && stream_) {
+      a = read_content(/*end=*/false);
+    } else if (frame_.kind == frame_kind::body_end && stream_) {
+      a = read_content(/*end=*/true);
+    } else if (frame_.kind == frame_kind::fault) {
       a = read_fault(content_);
     }
     if (a.what != answer::kind::nothing) return a;
@@ -148,32 +146,47 @@ cell::answer cell::read_response_head(std::string_view content) {
   if (content.size() < sizeof prefix) return {.what = answer::kind::nonsense};
   std::memcpy(&prefix, content.data(), sizeof prefix);
   content.remove_prefix(sizeof prefix);
-  if (prefix.head_bytes > content.size() || prefix.body_size > largest_response) {
-    return {.what = answer::kind::nonsense};
-  }
+  if (prefix.head_bytes > content.size()) return {.what = answer::kind::nonsense};
   auto head = http::message_codec::decode_head(content.substr(0, prefix.head_bytes));
   if (!head) return {.what = answer::kind::nonsense};
-  partial_ = std::move(head);
-  partial_body_ = content.substr(prefix.head_bytes);
-  partial_size_ = prefix.body_size;
-  partial_microseconds_ = prefix.microseconds;
-  return finish_response();
-}
-
-cell::answer cell::read_body() {
-  partial_body_ += content_;
-  return finish_response();
-}
-
-cell::answer cell::finish_response() {
-  if (partial_body_.size() > partial_size_) return {.what = answer::kind::nonsense};
-  if (partial_body_.size() < partial_size_) return {};
+  content.remove_prefix(prefix.head_bytes);
   answer a{.what = answer::kind::response,
-           .response = std::move(*partial_),
-           .microseconds = partial_microseconds_};
-  partial_.reset();
-  a.response.content(http::body(std::exchange(partial_body_, {})));
+           .response = std::move(*head),
+           .microseconds = prefix.microseconds};
+  if (content.size() == prefix.body_size) {
+    a.response.content(http::body(std::string(content)));
+    return a;
+  }
+  const bool known = prefix.body_size != response_prefix::unknown_size;
+  auto stream =
+      std::make_shared<cell_stream>(known ? std::optional(prefix.body_size) : std::nullopt);
+  if (!stream->add(content)) return {.what = answer::kind::nonsense};
+  stream_ = std::move(stream);
+  stream_microseconds_ = prefix.microseconds;
+  a.what = answer::kind::response_began;
+  a.response.content(http::body(std::shared_ptr<http::body_source>(stream_)));
   return a;
+}
+
+// The rest of a response: to its stream, until that has all.
+cell::answer cell::read_content(bool end) {
+  if (end ? stream_->size().has_value() : !stream_->add(content_)) {
+    return {.what = answer::kind::nonsense};
+  }
+  if (!end && !stream_->complete()) return {};
+  std::exchange(stream_, nullptr)->end();
+  return {
+      .what = answer::kind::response_ended, .response = {}, .microseconds = stream_microseconds_};
+}
+
+bool cell::held_up() noexcept {
+  // HEAD, or a response that was replaced: nobody takes it.
+  if (stream_ && stream_.use_count() == 1) stream_->listen(nullptr, nullptr);
+  return stream_ && stream_->full() && !dead_;
+}
+
+void cell::fail_stream() noexcept {
+  if (stream_) std::exchange(stream_, nullptr)->fail();
 }
 
 cell::answer cell::read_fault(std::string_view content) {
@@ -204,7 +217,7 @@ bool cell::may_sleep() noexcept {
   segment_->bell.server_waits.store(waits_for_frames | (room ? waits_for_room : 0),
                                     std::memory_order_seq_cst);
   std::atomic_thread_fence(std::memory_order_seq_cst);
-  return !responses_.pending() && !(room && requests_.room() != 0);
+  return !pending() && !(room && requests_.room() != 0);
 }
 
 }  // namespace bulkhead::supervision

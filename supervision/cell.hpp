@@ -8,6 +8,7 @@
 #include <bulkhead/runtime/clock.hpp>
 #include <bulkhead/runtime/unique_fd.hpp>
 #include <bulkhead/supervision/cell_segment.hpp>
+#include <bulkhead/supervision/cell_stream.hpp>
 #include <bulkhead/supervision/cell_wire.hpp>
 
 #include <sys/types.h>
@@ -88,7 +89,15 @@ class cell {
   // -- answers
 
   struct answer {
-    enum class kind : std::uint8_t { nothing, ready, response, fault, nonsense };
+    enum class kind : std::uint8_t {
+      nothing,
+      ready,
+      response,        // all of it
+      response_began,  // its content follows through a stream, which it holds
+      response_ended,  // that content is complete
+      fault,
+      nonsense,
+    };
     kind what = kind::nothing;
     http::response response = {};
     std::uint32_t microseconds = 0;
@@ -98,7 +107,17 @@ class cell {
   };
   // What the worker has to say next.
   [[nodiscard]] answer read();
-  [[nodiscard]] bool pending() const noexcept { return responses_.pending(); }
+  // Whether read() would find something, and may: a stream that is full holds it up.
+  [[nodiscard]] bool pending() noexcept { return !held_up() && responses_.pending(); }
+  // Part of the oldest request's response was given away.
+  [[nodiscard]] bool began() const noexcept { return stream_ != nullptr; }
+  // Its client does not take what the worker has: the time that passes is not the handler's.
+  [[nodiscard]] bool held_up() noexcept;
+  void progressed(runtime::steady_time now) noexcept { front_since_ = now; }
+  // The response that has begun is cut.
+  void fail_stream() noexcept;
+  // The worker is dead: what it left is read to its end.
+  void read_to_end() noexcept { dead_ = true; }
 
   // -- bells
 
@@ -114,8 +133,7 @@ class cell {
     std::size_t body_sent = 0;
   };
   [[nodiscard]] answer read_response_head(std::string_view content);
-  [[nodiscard]] answer read_body();
-  [[nodiscard]] answer finish_response();
+  [[nodiscard]] answer read_content(bool end);
   [[nodiscard]] static answer read_fault(std::string_view content);
   [[nodiscard]] bool body_waits() const noexcept;
 
@@ -134,11 +152,9 @@ class cell {
   std::string head_;
   frame_header frame_;
   std::string content_;
-  // The response that arrives in pieces.
-  std::optional<http::response> partial_;
-  std::string partial_body_;
-  std::uint64_t partial_size_ = 0;
-  std::uint32_t partial_microseconds_ = 0;
+  std::shared_ptr<cell_stream> stream_;  // of the response that comes in pieces
+  std::uint32_t stream_microseconds_ = 0;
+  bool dead_ = false;
 };
 
 }  // namespace bulkhead::supervision

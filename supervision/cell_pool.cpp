@@ -15,7 +15,7 @@ namespace {
 // Requests of a quick handler are put into one worker's ring one behind the other: one wake-up then
 // serves many. A handler that takes longer than this has each of its requests wait for a free one.
 constexpr double quick_microseconds = 50.0;
-constexpr std::size_t window_of_quick = 16;
+constexpr std::size_t window_of_quick = cell_layout::most_requests;
 // What lies behind a request that turns out to be slow is taken back after this long.
 constexpr auto patience = std::chrono::milliseconds(2);
 // A request that was in the ring of so many workers when they died is not tried again.
@@ -160,19 +160,19 @@ void cell_pool::answered(cell& c, cell::answer a) {
       return;
     case cell::answer::kind::ready:
       return c.ready();
-    case cell::answer::kind::response: {
-      const cell_job job = c.take_front(loop_->now());
+    case cell::answer::kind::response_began:
+      return answer(c.front(), std::move(a.response), actors::verdict::completed);
+    case cell::answer::kind::response:
+      answer(c.front(), std::move(a.response), actors::verdict::completed);
+      [[fallthrough]];
+    case cell::answer::kind::response_ended:
+      static_cast<void>(c.take_front(loop_->now()));
       mean_microseconds_ = mean_microseconds_ * 0.9 + a.microseconds * 0.1;
-      answer(job, std::move(a.response), actors::verdict::completed);
       if (options_.max_requests != 0 && c.served() >= options_.max_requests) recycle(c);
       return;
-    }
-    case cell::answer::kind::fault: {
-      const cell_job job = c.take_front(loop_->now());
+    case cell::answer::kind::fault:
       if (a.memory) condemn(c, cell_end::memory, SIGKILL);
-      blame(job, 500, {std::move(a.fault_type), std::move(a.fault_text)});
-      return;
-    }
+      return blame(c, 500, {std::move(a.fault_type), std::move(a.fault_text)});
     case cell::answer::kind::nonsense:
       return condemn(c, cell_end::nonsense, SIGKILL);  // blamed when it is dead
   }
@@ -198,9 +198,15 @@ bool cell_pool::fault(const cell_job* job, exception_text what) {
   return restart;
 }
 
-// A request met a fault: counted, answered, and what it cost is replaced.
-void cell_pool::blame(cell_job job, std::uint16_t status, exception_text what) {
-  if (fault(&job, std::move(what)) && status == 502 && may_replay(job)) {
+// The oldest request of a worker met a fault: counted, answered, and what it cost is replaced. A
+// response that has begun is cut.
+void cell_pool::blame(cell& c, std::uint16_t status, exception_text what) {
+  const bool began = c.began();
+  c.fail_stream();
+  cell_job job = c.take_front(loop_->now());
+  const bool restart = fault(&job, std::move(what));
+  if (began) return replenish();
+  if (restart && status == 502 && may_replay(job)) {
     job.replayed = true;
     waiting_.push_front(std::move(job));
     return replenish();
@@ -231,14 +237,16 @@ void cell_pool::overrun(member& m) {
   requeue(c.take_back_waiting());
   read_answers(c);
   if (c.now() != cell::state::ready || !c.busy()) return;
+  if (c.held_up()) {
+    c.progressed(loop_->now());
+  }
   if (loop_->now() < c.front_since() + options_.deadline) {
     return arm(c.front_since() + options_.deadline);
   }
   condemn(c, cell_end::deadline, SIGTERM);
   m.kill_at = loop_->now() + options_.grace;
   arm(*m.kill_at);
-  cell_job job = c.take_front(loop_->now());
-  blame(std::move(job), 503,
+  blame(c, 503,
         {"deadline", "no answer within " + std::to_string(options_.deadline.count()) + " ms"});
 }
 

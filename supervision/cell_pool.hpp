@@ -86,7 +86,7 @@ class cell_pool final : public runtime::turn_hook {
   void answered(cell& c, cell::answer a);
   [[nodiscard]] bool fault(const cell_job* job, exception_text what);
   [[nodiscard]] bool may_replay(const cell_job& job) const noexcept;
-  void blame(cell_job job, std::uint16_t status, exception_text what);
+  void blame(cell& c, std::uint16_t status, exception_text what);
 
   // -- time
   void arm(runtime::steady_time when) noexcept;

@@ -311,6 +311,7 @@ void cell_pool::zygote_gone() noexcept {
 void cell_pool::died(std::uint32_t token, int status) noexcept {
   member* m = find(token);
   if (m == nullptr) return;
+  m->worker->read_to_end();
   if (m->worker->now() != cell::state::condemned) read_answers(*m->worker);  // its last words
   m = find(token);
   if (m->worker->pidfd() >= 0 && !m->gone_at) loop_->unwatch(m->worker->pidfd());
@@ -319,7 +320,6 @@ void cell_pool::died(std::uint32_t token, int status) noexcept {
   cell& c = *dead.worker;
   const crash_report crash = read_crash(c.shared().crash);
   const bool begun = c.front_begun();
-  std::deque<cell_job> left = c.take_all();
   const bool by_itself = c.end() == cell_end::none;
   if (by_itself || c.end() == cell_end::nonsense) {
     exception_text what = by_itself ? describe_end(status, crash)
@@ -334,14 +334,14 @@ void cell_pool::died(std::uint32_t token, int status) noexcept {
     // again. Only a kill from outside may find it between two requests.
     const bool killed = by_itself && crash.signal == 0 && status != unknown_status &&
                         WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
-    if (left.empty() || (killed && !begun)) {
+    if (!c.busy() || (killed && !begun)) {
       static_cast<void>(fault(nullptr, std::move(what)));
     } else {
-      cell_job job = std::move(left.front());
-      left.pop_front();
-      blame(std::move(job), cpu ? 503 : 502, std::move(what));
+      blame(c, cpu ? 503 : 502, std::move(what));
     }
   }
+  c.fail_stream();
+  std::deque<cell_job> left = c.take_all();
   for (cell_job& j : left) ++j.deaths;
   requeue(std::move(left));
   if (dead.death) loop_->bury(std::move(dead.death));
@@ -390,8 +390,7 @@ void cell_pool::look_after(member& m, runtime::steady_time now, runtime::steady_
     if (resident_bytes(c.pid()) > options_.resident) {
       requeue(c.take_back_waiting());
       condemn(c, cell_end::resident, SIGKILL);
-      cell_job job = c.take_front(now);
-      return blame(std::move(job), 500,
+      return blame(c, 500,
                    {"memory limit", "more than " + std::to_string(options_.resident) +
                                         " bytes of resident memory"});
     }

@@ -33,8 +33,13 @@ struct crash_record {
 };
 
 // Whether a request that lies in the ring has been begun: decided by compare-and-swap, by the
-// worker that begins it or the server that takes it back.
+// worker that begins it or the server that takes it back. Holds the request's number, too, since a
+// place is used again while a request that was taken back still lies in the ring.
 enum class claim : std::uint8_t { waiting, begun, taken_back };
+
+[[nodiscard]] constexpr std::uint64_t claim_word(std::uint64_t request, claim c) noexcept {
+  return request << 2U | static_cast<std::uint64_t>(c);
+}
 
 struct cell_layout {
   static constexpr std::size_t ring_bytes = 256UL * 1024;
@@ -44,14 +49,13 @@ struct cell_layout {
   cell_bell bell;
   ring_positions requests;
   ring_positions responses;
-  std::array<std::atomic<claim>, most_requests> claims;
-  std::atomic<std::uint32_t> start_failed;  // 1: `start_error` says why
+  std::array<std::atomic<std::uint64_t>, most_requests> claims;  // of request % most_requests
+  std::atomic<std::uint32_t> start_failed;                       // 1: `start_error` says why
   std::array<char, 512> start_error;
   crash_record crash;
   alignas(4096) std::array<std::byte, ring_bytes> request_bytes;
   alignas(4096) std::array<std::byte, ring_bytes> response_bytes;
 };
-static_assert(std::atomic<claim>::is_always_lock_free);
 
 class cell_segment {
  public:

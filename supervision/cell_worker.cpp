@@ -29,6 +29,7 @@ constexpr int bell_at = 3;
 // How often the ring is looked at before the worker sleeps: about a microsecond. The next request
 // of a busy server is there by then, and a sleep with its wake-up costs more.
 constexpr int looks = 40;
+constexpr int announce_after = 8;
 
 void pause_briefly() noexcept {
 #if defined(__x86_64__)
@@ -62,6 +63,7 @@ class worker {
       const auto got = requests_.read(frame_, content_);
       if (got == ring_reader::outcome::frame) break;
       if (got == ring_reader::outcome::nonsense) std::abort();
+      if (unannounced_ != 0) announce();
       sleep_until(shared_.bell, [this] { return requests_.pending(); });
     }
     wake_server(shared_.bell, waits_for_room, bell_at);
@@ -79,8 +81,10 @@ class worker {
       body.append(content_);
     }
     auto& claimed = shared_.claims[number % cell_layout::most_requests];
-    claim expected = claim::waiting;
-    if (!sound || !claimed.compare_exchange_strong(expected, claim::begun)) return;
+    std::uint64_t expected = claim_word(number, claim::waiting);
+    if (!sound || !claimed.compare_exchange_strong(expected, claim_word(number, claim::begun))) {
+      return;
+    }
     shared_.crash.request = request_.id();
     begin_cpu_time(what_.spec.cell.cpu);
     const auto begin = std::chrono::steady_clock::now();
@@ -107,11 +111,13 @@ class worker {
   void answer(std::uint64_t number, const http::response& r, std::chrono::microseconds took) {
     head_.clear();
     http::message_codec::encode_head(r, head_);
+    const http::body_producer* producer = r.content().producer();
     std::string_view body = r.content().view();
-    response_prefix prefix{.body_size = body.size(),
-                           .head_bytes = static_cast<std::uint32_t>(head_.size()),
-                           .microseconds = static_cast<std::uint32_t>(std::min<std::int64_t>(
-                               took.count(), std::numeric_limits<std::uint32_t>::max()))};
+    response_prefix prefix{
+        .body_size = producer != nullptr ? response_prefix::unknown_size : body.size(),
+        .head_bytes = static_cast<std::uint32_t>(head_.size()),
+        .microseconds = static_cast<std::uint32_t>(
+            std::min<std::int64_t>(took.count(), std::numeric_limits<std::uint32_t>::max()))};
     // NOLINTNEXTLINE(*-reinterpret-cast)
     const std::string_view fixed(reinterpret_cast<const char*>(&prefix), sizeof prefix);
     const std::string_view first = body.substr(0, body_piece);
@@ -121,6 +127,16 @@ class worker {
       send(frame_kind::body, number, {piece});
       body.remove_prefix(piece.size());
     }
+    if (producer == nullptr) return;
+    (*producer)([&](std::string_view written) {
+      while (!written.empty()) {
+        const std::string_view piece = written.substr(0, body_piece);
+        send(frame_kind::body, number, {piece});
+        announce();  // what comes next may take long
+        written.remove_prefix(piece.size());
+      }
+    });
+    send(frame_kind::body_end, number, {});
   }
 
   // What the handler threw: its state is not to be trusted any more, and is made anew.
@@ -154,8 +170,16 @@ class worker {
     }
     while (!responses_.write(kind, number, content)) {
       if (responses_.broken()) std::abort();  // somebody wrote over the memory that we share
+      announce();
       sleep_until(shared_.bell, [&] { return responses_.room() > size; });
     }
+    // While more requests wait, answers are announced in batches: the next ones take as long as
+    // this one did, or the server looks by itself after a moment.
+    if (++unannounced_ >= announce_after || !requests_.pending()) announce();
+  }
+
+  void announce() noexcept {
+    unannounced_ = 0;
     wake_server(shared_.bell, waits_for_frames, bell_at);
   }
 
@@ -168,6 +192,7 @@ class worker {
   frame_header frame_;
   std::string content_;
   std::string head_;
+  int unannounced_ = 0;
 };
 
 void say_why(cell_layout& shared, const std::string& why) noexcept {

@@ -134,6 +134,7 @@ class handler_actor final : public caf::event_based_actor {
     auto how = actors::verdict::completed;
     try {
       r = invoke(*handler_, j.x->request);
+      r.collect();
     } catch (...) {
       const http::request& q = j.x->request;
       pool_->supervisor.fault(std::current_exception(),

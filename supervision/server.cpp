@@ -50,7 +50,10 @@ class bare_handlers {
     if (m.what != http::route_table::outcome::found) return answer_without_route(x, m);
     const std::shared_ptr<handler>& h = instances_[m.value];
     outcome o = h->handle(x.request);
-    if (auto* r = std::get_if<http::response>(&o)) return x.answer(std::move(*r));
+    if (auto* r = std::get_if<http::response>(&o)) {
+      r->collect();
+      return x.answer(std::move(*r));
+    }
     const auto done = [](actors::exchange& e, void*) noexcept {
       try {
         e.answer(e.take_task_result());

@@ -64,10 +64,15 @@ void supervised_dispatcher::run_inline(actors::exchange& x, child& c) {
   }
   try {
     outcome o = c.instance->handle(x.request);
-    if (auto* r = std::get_if<http::response>(&o)) return x.answer(std::move(*r));
+    if (auto* r = std::get_if<http::response>(&o)) {
+      r->collect();
+      return x.answer(std::move(*r));
+    }
     auto& task = *std::get_if<http::task<http::response>>(&o);
     if (x.run_task(std::move(task), c.instance, &supervised_dispatcher::task_done, this)) {
-      x.answer(x.take_task_result());
+      http::response r = x.take_task_result();
+      r.collect();
+      x.answer(std::move(r));
     } else {
       x.set_child(&c);
     }
@@ -80,7 +85,9 @@ void supervised_dispatcher::run_inline(actors::exchange& x, child& c) {
 void supervised_dispatcher::task_done(actors::exchange& x, void* self) noexcept {
   auto* d = static_cast<supervised_dispatcher*>(self);
   try {
-    x.answer(x.take_task_result());
+    http::response r = x.take_task_result();
+    r.collect();
+    x.answer(std::move(r));
   } catch (...) {
     d->trapped(x, *static_cast<child*>(x.child()));
   }
