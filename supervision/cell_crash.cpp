@@ -64,8 +64,9 @@ void write_down(int signal, siginfo_t* info, void* context) {
     r.stage.store(2, std::memory_order_release);
   }
   // The action is the default again (SA_RESETHAND). A fault of an instruction happens again on
-  // return; what somebody sent does not, and is sent again: it is blocked until then.
-  if (info->si_code <= 0) ::raise(signal);
+  // return; a forbidden call, a breakpoint and what somebody sent do not, and are sent again: they
+  // are blocked until then.
+  if (info->si_code <= 0 || signal == SIGSYS || signal == SIGTRAP) ::raise(signal);
 }
 
 std::string demangled(const char* name) {

@@ -109,6 +109,15 @@ result<std::unique_ptr<cell_pool>> cell_pool::start(const cell_zygote& zygote, s
 
 cell_pool::~cell_pool() {
   stopping_ = true;
+  if (loop_ != nullptr) {
+    // Workers hold the bell, too, and the kernel reports what anybody holds.
+    loop_->remove_hook(*this);
+    loop_->unwatch(bell_.get());
+    loop_->unwatch(channel_.get());
+    for (const member& m : members_) {
+      if (m.worker->pidfd() >= 0) loop_->unwatch(m.worker->pidfd());
+    }
+  }
   for (member& m : members_) {
     if (m.worker->now() == cell::state::ready && !m.worker->busy()) m.worker->ask_to_quit();
   }

@@ -52,7 +52,7 @@ bool ring_writer::write(frame_kind kind, std::uint64_t request,
                         std::initializer_list<std::string_view> content) noexcept {
   std::size_t size = 0;
   for (const std::string_view part : content) size += part.size();
-  if (size > room()) return false;
+  if (sizeof(frame_header) + padded(size) > free_bytes()) return false;
   const std::uint64_t at = written_ & (bytes_.size() - 1);
   if (read_ == written_ && at > start_over && sizeof(frame_header) + padded(size) <= at) {
     const auto rest = static_cast<std::size_t>(bytes_.size() - at);

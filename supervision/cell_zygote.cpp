@@ -16,8 +16,10 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <cstring>
+#include <thread>
 #include <utility>
 
 namespace bulkhead::supervision {
@@ -254,7 +256,13 @@ ssize_t receive_message(int socket, void* bytes, std::size_t size, unique_fd* de
 // -- the server's side ----------------------------------------------------------------------------
 
 result<std::unique_ptr<cell_zygote>> cell_zygote::start(const std::vector<route>& routes) {
-  if (const unsigned threads = threads_of_this_process(); threads > 1) {
+  // A thread that was joined a moment ago may still be on its way out.
+  unsigned threads = threads_of_this_process();
+  for (int i = 0; i < 20 && threads > 1; ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    threads = threads_of_this_process();
+  }
+  if (threads > 1) {
     return error(error_category::configuration,
                  "placement cell: workers are forked, which needs a process with one thread, but "
                  "this one has " +
