@@ -56,6 +56,7 @@ class route_supervisor {
 
  private:
   [[nodiscard]] bool note(std::exception_ptr why, const place& where, bool in_factory);
+  void restarted_in(std::chrono::nanoseconds took);
 
   child_spec spec_;
   const runtime::clock& time_;
@@ -67,6 +68,7 @@ class route_supervisor {
   std::atomic<std::int64_t> closed_until_{0};
   std::atomic<std::uint64_t> faults_{0};
   std::atomic<std::uint64_t> restarts_{0};
+  std::atomic<std::uint64_t> unrestarted_{0};  // the last fault whose restart is to come
 };
 
 // The type and text of an exception, for the ledger.

@@ -197,7 +197,8 @@ result<void> server::state::start() {
                             .route = {},
                             .request = 0,
                             .shard = shard,
-                            .action = "connection closed"});
+                            .action = "connection closed",
+                            .sessions_lost = 1});
            }},
       control, actor_runtime.get());
   if (!opened) return opened.why();
