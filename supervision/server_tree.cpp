@@ -26,7 +26,7 @@ tree_node shard_node(const actors::serving_shard& s, std::size_t index, bool sup
                              .kind = "supervisor",
                              .state = {},
                              .facts = {{"restart", "temporary"},
-                                       {"children", std::uint64_t{s.open()}},
+                                       {"open", std::uint64_t{s.open()}},
                                        {"faults", s.counters().connection_faults.get()}}});
   }
   return node;

@@ -160,7 +160,7 @@ class Server:
 
     def admin(self, path):
         status, _, text = self.admin_page(path)
-        return status, json.loads(text)
+        return status, json.loads(text, object_pairs_hook=unique)
 
     def admin_page(self, path, **fields):
         """A page as it is: status, fields, text."""
@@ -204,6 +204,13 @@ class Server:
 
     def threads(self):
         return len(os.listdir(f"/proc/{self.pid}/task"))
+
+
+def unique(pairs):
+    """A JSON object, if none of its keys is there twice."""
+    found = dict(pairs)
+    assert len(found) == len(pairs), f"a key twice: {[k for k, _ in pairs]}"
+    return found
 
 
 def check_balance(c):

@@ -229,7 +229,7 @@ TEST_CASE("the tree of a running server shows its listeners, shards and routes, 
         tree, std::string("server bulkhead [ready] mode=") + (actor ? "actor\n" : "worker\n")));
     CHECK(contains(tree, "├─ listener " + s.addresses().front() + " protocol=http\n"));
     CHECK(contains(tree, "├─ shard 0 connections=0\n"));
-    CHECK(contains(tree, "│  └─ supervisor connections restart=temporary children=0 faults=0\n") ==
+    CHECK(contains(tree, "│  └─ supervisor connections restart=temporary open=0 faults=0\n") ==
           actor);
     CHECK(contains(tree, actor ? "└─ route GET /actor [in_service] placement=actor "
                                  "strategy=one_for_one restart=permanent intensity_restarts=10 "
