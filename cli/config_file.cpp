@@ -136,6 +136,7 @@ std::map<std::string, section> known_keys(serve_settings& s) {
         {"handler_threads", number(o.handler_threads, 1, 1024)},
         {"capacity", number(o.capacity, 1, 10'000'000)},
         {"drain_limit_ms", duration_ms(o.drain_limit, 0)},
+        {"liveness_limit_ms", duration_ms(o.liveness_limit, 1)},
         {"server_name", text(o.server_name)},
         {"test_routes", flag(s.test_routes)}}},
       {"tls",

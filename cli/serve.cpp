@@ -27,8 +27,8 @@ serve_command::serve_command(CLI::App& program) {
   app_->add_option("--plain-listen", plain_listen_, "HTTP address without TLS, repeatable")
       ->type_name("ADDRESS");
   app_->add_option("--admin-listen", admin_listen_,
-                   "Address for /live, /ready, /counters, /faults and /tree, in plain HTTP;\n"
-                   "it asks nobody who they are: keep it on loopback")
+                   "Address for /live, /ready, /metrics, /faults, /tree and more; / lists them.\n"
+                   "In plain HTTP; it asks nobody who they are: keep it on loopback")
       ->type_name("ADDRESS");
   app_->add_option("--cert", cert_, "PEM file: certificate chain, leaf first")->type_name("FILE");
   app_->add_option("--key", key_, "PEM file: its private key")->type_name("FILE");

@@ -91,6 +91,16 @@ void print_faults(const bulkhead::server& server) {
               static_cast<unsigned long long>(c.trapped));
 }
 
+// -- readiness ------------------------------------------------------------------------------------
+
+void database_answered(bulkhead::server& server, bool well) {
+  if (well) {
+    server.readiness().clear("no database");
+  } else {
+    server.readiness().raise("no database");
+  }
+}
+
 // -- several identities, client certificates ------------------------------------------------------
 
 bulkhead::tls::options two_names_and_client_certificates() {
@@ -153,6 +163,7 @@ int main(int count, char** arguments) {
        .tls = bulkhead::tls_files(folder + "/server.pem", folder + "/server-key.pem")},
       std::move(routes)};
   running = &server;
+  database_answered(server, true);
   const int status = server.run();
   print_faults(server);
   bulkhead::log::stop();

@@ -7,6 +7,8 @@
 
 #include <bulkhead/runtime/clock.hpp>
 
+#include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <mutex>
 #include <string>
@@ -24,6 +26,32 @@ struct fault {
   std::uint64_t request = 0;  // its id; 0 without
   unsigned shard = 0;
   std::string action;  // "restarted", "backing off for 1200 ms", "connection closed"
+  int signal = 0;      // that ended the child; 0: none
+  // -- what it cost
+  std::uint32_t requests_failed = 0;
+  std::uint32_t sessions_lost = 0;
+  std::chrono::microseconds restart_time{0};  // 0: not known, or no restart
+  std::string detail = {};                    // several lines are allowed: a backtrace
+};
+
+// Which faults are asked for.
+struct fault_query {
+  std::size_t limit = static_cast<std::size_t>(-1);  // so many of the newest
+  std::string child = {};                            // of this child; empty: of all
+  std::uint64_t since = 0;                           // only those with a higher number
+};
+
+// Sums over all faults, the forgotten ones too. They never fall.
+struct fault_totals {
+  struct of_kind {
+    std::string kind;
+    std::uint64_t faults = 0;
+  };
+  std::uint64_t faults = 0;
+  std::uint64_t requests_failed = 0;
+  std::uint64_t sessions_lost = 0;
+  std::chrono::microseconds restart_time{0};
+  std::vector<of_kind> kinds;  // in the order of their first fault
 };
 
 class ledger {
@@ -32,17 +60,33 @@ class ledger {
 
   // Longer texts are cut: clients choose targets, and handlers what().
   static constexpr std::size_t longest_text = 256;
+  static constexpr std::size_t longest_detail = 4096;
+  // Kinds that are summed by name; faults of further kinds are summed as "other".
+  static constexpr std::size_t most_kinds = 32;
 
-  // Numbers and keeps the fault, forgetting the oldest, and writes it to the log.
-  void record(const fault& f);
+  // Numbers and keeps the fault, forgetting the oldest, and writes it to the log. The number.
+  std::uint64_t record(const fault& f);
+  // How long the restart after fault `number` took: known later than the fault, which may be
+  // forgotten by then.
+  void restarted(std::uint64_t number, std::chrono::microseconds took);
+
   [[nodiscard]] std::vector<fault> recent() const;  // oldest first
+  [[nodiscard]] std::vector<fault> select(const fault_query& q) const;
   [[nodiscard]] std::uint64_t total() const;
-  [[nodiscard]] std::string to_json() const;
+  [[nodiscard]] fault_totals totals() const;
+  [[nodiscard]] std::size_t capacity() const noexcept { return ring_.size(); }
+  [[nodiscard]] std::size_t memory() const;  // bytes held for texts
+
+  // For the admin listener: one line, and a page for people.
+  [[nodiscard]] std::string to_json(const fault_query& q = {}) const;
+  [[nodiscard]] std::string to_text(const fault_query& q = {}) const;
 
  private:
+  void count(const fault& f);
+
   mutable std::mutex mutex_;
   std::vector<fault> ring_;  // fault n is at (n - 1) % size
-  std::uint64_t total_ = 0;
+  fault_totals totals_;
 };
 
 }  // namespace bulkhead::supervision

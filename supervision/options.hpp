@@ -25,8 +25,8 @@ struct server_options {
   std::vector<std::string> listen = {};
   // HTTP without TLS: behind a proxy that ends TLS, or on a Unix socket.
   std::vector<std::string> plain_listen = {};
-  // Liveness, readiness, counters, faults and the tree as JSON, in plain HTTP. Keep it on loopback:
-  // it asks nobody who they are.
+  // Liveness, readiness, metrics, faults and the tree, in plain HTTP. Keep it on loopback: it asks
+  // nobody who they are.
   std::string admin_listen = {};
   tls::options tls = {};
   supervision::mode mode = supervision::mode::actor;
@@ -35,6 +35,9 @@ struct server_options {
   std::uint32_t capacity = 10'000;
   // How long a stop waits for requests that are in flight.
   std::chrono::milliseconds drain_limit = std::chrono::seconds(30);
+  // How long the control loop may be silent before /live says that it hangs. Longer than what the
+  // slowest disk with certificates may take: who reads /live kills the process.
+  std::chrono::milliseconds liveness_limit = std::chrono::seconds(10);
   // How often the certificate files are looked at.
   std::chrono::milliseconds certificate_check = std::chrono::seconds(1);
   // SIGTERM and SIGINT stop, SIGHUP reloads. Off: the program that embeds us sees to it.

@@ -2,6 +2,7 @@
 
 #include <cxxabi.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <limits>
 #include <memory>
@@ -74,8 +75,9 @@ std::shared_ptr<handler> route_supervisor::make_instance(const handler_factory& 
                                                          bool is_restart, unsigned shard) {
   try {
     const std::lock_guard lock(making_);
+    const auto began = time_.now();
     auto made = make();
-    if (is_restart) restarts_.fetch_add(1, std::memory_order_relaxed);
+    if (is_restart) restarted_in(time_.now() - began);
     return made;
   } catch (...) {
     static_cast<void>(
@@ -104,15 +106,26 @@ bool route_supervisor::note(exception_text text, const place& where, bool in_fac
           std::memory_order_relaxed);
     }
   }
-  ledger_.record({.when = time_.wall(),
-                  .child = spec_.id,
-                  .kind = std::move(text.type),
-                  .what = in_factory ? "in its factory: " + text.what : std::move(text.what),
-                  .route = where.route,
-                  .request = where.request,
-                  .shard = where.shard,
-                  .action = std::move(action)});
+  const std::uint64_t number =
+      ledger_.record({.when = time_.wall(),
+                      .child = spec_.id,
+                      .kind = std::move(text.type),
+                      .what = in_factory ? "in its factory: " + text.what : std::move(text.what),
+                      .route = where.route,
+                      .request = where.request,
+                      .shard = where.shard,
+                      .action = std::move(action),
+                      .requests_failed = in_factory ? 0U : 1U});
+  if (!in_factory) unrestarted_.store(number, std::memory_order_relaxed);
   return restart_now;
+}
+
+// Instances that fault at the same moment may swap their times: the factory is the same.
+void route_supervisor::restarted_in(std::chrono::nanoseconds took) {
+  restarts_.fetch_add(1, std::memory_order_relaxed);
+  const std::uint64_t number = unrestarted_.exchange(0, std::memory_order_relaxed);
+  const auto known = std::chrono::ceil<std::chrono::microseconds>(took);
+  if (number != 0) ledger_.restarted(number, std::max(known, std::chrono::microseconds(1)));
 }
 
 }  // namespace bulkhead::supervision

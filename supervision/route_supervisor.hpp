@@ -65,6 +65,7 @@ class route_supervisor {
 
  private:
   [[nodiscard]] bool note(exception_text text, const place& where, bool in_factory);
+  void restarted_in(std::chrono::nanoseconds took);
 
   child_spec spec_;
   const runtime::clock& time_;
@@ -76,6 +77,7 @@ class route_supervisor {
   std::atomic<std::int64_t> closed_until_{0};
   std::atomic<std::uint64_t> faults_{0};
   std::atomic<std::uint64_t> restarts_{0};
+  std::atomic<std::uint64_t> unrestarted_{0};  // the last fault whose restart is to come
 };
 
 }  // namespace bulkhead::supervision

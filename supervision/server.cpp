@@ -1,12 +1,15 @@
 #include <bulkhead/actors/serving_group.hpp>
 #include <bulkhead/actors/worker_shard.hpp>
 #include <bulkhead/runtime/log.hpp>
+#include <bulkhead/runtime/process.hpp>
 #include <bulkhead/runtime/shard.hpp>
 #include <bulkhead/runtime/signals.hpp>
-#include <bulkhead/supervision/admin.hpp>
+#include <bulkhead/supervision/admin_listener.hpp>
+#include <bulkhead/supervision/pulse.hpp>
 #include <bulkhead/supervision/server.hpp>
+#include <bulkhead/supervision/server_metrics.hpp>
+#include <bulkhead/supervision/server_tree.hpp>
 #include <bulkhead/supervision/supervised_dispatcher.hpp>
-#include <bulkhead/supervision/tree.hpp>
 
 #include <algorithm>
 #include <atomic>
@@ -20,6 +23,8 @@
 namespace bulkhead::supervision {
 
 namespace {
+
+constexpr std::string_view draining_reason = "draining";
 
 constexpr std::initializer_list<int> all_signals = {SIGTERM, SIGINT, SIGHUP};
 
@@ -74,13 +79,18 @@ class bare_handlers {
 }  // namespace
 
 struct server::state {
-  state(server_options o, router r) : options(std::move(o)), routes_given(std::move(r)) {}
+  state(server_options o, router r) : options(std::move(o)), routes_given(std::move(r)) {
+    not_ready.raise("starting");
+  }
 
   server_options options;
   router routes_given;
   runtime::system_clock time;
   ledger faults;
+  supervision::readiness not_ready;
+  runtime::wall_time process_start = runtime::process_start();
   runtime::shard control{999, time};
+  pulse control_pulse{control, options.liveness_limit};
   std::unique_ptr<runtime::signal_source> signals;
   // In the order in which they may be destroyed, last first: shards with their workers before the
   // zygote that these come from, and before the handlers that they
@@ -89,11 +99,8 @@ struct server::state {
   std::unique_ptr<actors::actor_runtime> actor_runtime;
   std::unique_ptr<route_set> routes;
   std::unique_ptr<actors::serving_group> group;
-  std::unique_ptr<actors::admission> admin_admissions;
-  std::unique_ptr<actors::worker_shard> admin;
-  std::string admin_address;
+  std::unique_ptr<admin_listener> admin;
 
-  std::atomic<bool> ready{false};
   std::atomic<bool> stop_asked{false};
   bool started = false;
   bool draining = false;
@@ -107,6 +114,8 @@ struct server::state {
   std::unique_ptr<actors::dispatcher> make_dispatcher(unsigned shard);
   void begin_drain();
   actors::counters_snapshot counters() const;
+  tree_node tree() const;
+  std::string metrics() const;
 };
 
 server::server(server_options options, router routes)
@@ -117,7 +126,7 @@ server::~server() {
     static_cast<void>(state_.release());
     return;
   }
-  state_->ready = false;
+  state_->not_ready.raise(draining_reason);
   if (state_->admin) state_->admin->stop_and_join();
   if (state_->group) state_->group->stop_and_join();
   if (state_->routes && !state_->routes->stop(runtime::milliseconds(100)) &&
@@ -221,7 +230,8 @@ result<void> server::state::start() {
                             .route = {},
                             .request = 0,
                             .shard = shard,
-                            .action = "connection closed"});
+                            .action = "connection closed",
+                            .sessions_lost = 1});
            }},
       control, actor_runtime.get());
   if (!opened) return opened.why();
@@ -240,9 +250,9 @@ result<void> server::state::start() {
       }
     });
   }
-  if (admin) runtime::log::info("server", "admin on " + admin_address);
+  if (admin) runtime::log::info("server", "admin on " + admin->address());
   group->start();
-  ready = true;
+  not_ready.clear("starting");
   for (const std::string& a : group->addresses()) runtime::log::info("server", "listening on " + a);
   return {};
 }
@@ -255,33 +265,42 @@ std::unique_ptr<actors::dispatcher> server::state::make_dispatcher(unsigned shar
 }
 
 result<void> server::state::start_admin() {
-  const auto where = runtime::endpoint::parse(options.admin_listen);
-  if (!where) return where.why();
-  auto bound = runtime::bind_endpoint(*where, 1);
-  if (!bound) return bound.why();
-  admin_address = bound->where.to_string();
-  admin_admissions = std::make_unique<actors::admission>(64);
-  admin = std::make_unique<actors::worker_shard>(actors::serving_shard::plan{
-      .index = 998,
-      .time = &time,
-      .settings = {},
-      .server_name = options.server_name,
-      .admissions = admin_admissions.get(),
-      .handlers = std::make_unique<admin_dispatcher>(admin_sources{
-          .ready = [this] { return ready.load(); },
-          .counters = [this] { return counters().to_json(); },
-          .faults = [this] { return faults.to_json(); },
-          .tree = [this] { return tree_json(*group, *routes, options.mode == mode::actor); }}),
-      .tls = nullptr});
-  admin_admissions->shards.push_back(admin.get());
-  admin->listen(std::move(bound->sockets.front()), /*secure=*/false);
-  admin->start();
+  auto opened = admin_listener::open(options.admin_listen, time, options.server_name,
+                                     {.live = [this] { return control_pulse.beats(); },
+                                      .not_ready = [this] { return not_ready.reasons(); },
+                                      .counters = [this] { return counters().to_json(); },
+                                      .faults = &faults,
+                                      .tree = [this] { return tree(); },
+                                      .metrics = [this] { return metrics(); }});
+  if (!opened) return opened.why();
+  admin = std::move(*opened);
   return {};
+}
+
+tree_node server::state::tree() const {
+  const auto reasons = not_ready.reasons();
+  return server_tree({.group = *group,
+                      .routes = *routes,
+                      .supervised = options.mode == mode::actor,
+                      .state = reasons.empty() ? "ready" : reasons.front(),
+                      .secure_listeners = options.listen.size()});
+}
+
+std::string server::state::metrics() const {
+  server_figures f;
+  f.counters = counters();
+  f.faults = faults.totals();
+  f.ledger_capacity = faults.capacity();
+  f.not_ready = not_ready.reasons();
+  f.process_start = process_start;
+  f.mode = options.mode == mode::actor ? "actor" : "worker";
+  collect(f, *group, *routes);
+  return metrics_page(f);
 }
 
 void server::state::begin_drain() {
   if (std::exchange(draining, true)) return;
-  ready = false;
+  not_ready.raise(draining_reason);
   runtime::log::info("server",
                      "stopping: " + std::to_string(counters().open) + " connections are open");
   give_up.emplace([](void* self) noexcept { static_cast<state*>(self)->control.stop(); }, this);
@@ -297,6 +316,7 @@ int server::run() {
     return category == error_category::internal ? 1 : 2;
   }
   state& s = *state_;
+  s.control_pulse.begin();
   if (s.stop_asked) s.control.post([&s] { s.begin_drain(); });
   s.control.run();
 
@@ -337,7 +357,7 @@ std::vector<std::string> server::addresses() const {
 }
 
 std::string server::admin_address() const {
-  return state_->admin_address;
+  return state_->admin ? state_->admin->address() : std::string();
 }
 
 actors::counters_snapshot server::counters() const {
@@ -349,7 +369,11 @@ const ledger& server::faults() const noexcept {
 }
 
 bool server::ready() const noexcept {
-  return state_->ready;
+  return state_->not_ready.ready();
+}
+
+supervision::readiness& server::readiness() noexcept {
+  return state_->not_ready;
 }
 
 }  // namespace bulkhead::supervision

@@ -5,6 +5,7 @@
 #include <bulkhead/runtime/error.hpp>
 #include <bulkhead/supervision/ledger.hpp>
 #include <bulkhead/supervision/options.hpp>
+#include <bulkhead/supervision/readiness.hpp>
 #include <bulkhead/supervision/router.hpp>
 
 #include <memory>
@@ -45,8 +46,10 @@ class server {
   [[nodiscard]] std::string admin_address() const;
   [[nodiscard]] actors::counters_snapshot counters() const;
   [[nodiscard]] const ledger& faults() const noexcept;
-  // False before start() and from the first moment of a stop.
+  // False before start(), from the first moment of a stop, and while any other reason holds.
   [[nodiscard]] bool ready() const noexcept;
+  // The reasons why not. A program may raise and clear reasons of its own.
+  [[nodiscard]] supervision::readiness& readiness() noexcept;
 
  private:
   struct state;

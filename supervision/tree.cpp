@@ -1,48 +1,62 @@
 #include <bulkhead/supervision/json.hpp>
+#include <bulkhead/supervision/printable.hpp>
 #include <bulkhead/supervision/tree.hpp>
 
-#include <utility>
+#include <string_view>
 
 namespace bulkhead::supervision {
 
-std::string tree_json(const actors::serving_group& group, const route_set& routes,
-                      bool supervised) {
-  std::string out = "{\"server\":{\"listeners\":[";
-  bool first = true;
-  for (const std::string& a : group.addresses()) {
-    if (!std::exchange(first, false)) out += ',';
-    out += json_string(a);
+namespace {
+
+void add_json(std::string& out, const tree_node& node) {
+  out += "{\"id\":" + json_string(node.id) + ",\"kind\":" + json_string(node.kind);
+  if (!node.state.empty()) out += ",\"state\":" + json_string(node.state);
+  for (const auto& [name, value] : node.facts) {
+    out += ',' + json_string(name) + ':';
+    const auto* number = std::get_if<std::uint64_t>(&value);
+    out += number != nullptr ? std::to_string(*number) : json_string(std::get<std::string>(value));
   }
-  out += "],\"shards\":[";
-  first = true;
-  for (const auto& s : group.shards()) {
-    if (!std::exchange(first, false)) out += ',';
-    out += "{\"connections\":" + std::to_string(s->open()) + '}';
+  out += ",\"children\":[";
+  for (const tree_node& child : node.children) {
+    if (&child != node.children.data()) out += ',';
+    add_json(out, child);
   }
-  out += "],\"routes\":[";
-  first = true;
-  for (const supervised_route& r : routes.routes()) {
-    if (!std::exchange(first, false)) out += ',';
-    const child_spec& spec = r.what.spec;
-    const auto wait = r.supervisor->backing_off();
-    out += "{\"id\":" + json_string(spec.id) + ",\"placement\":\"" +
-           (spec.placement == placement::actor  ? "actor"
-            : spec.placement == placement::cell ? "cell"
-                                                : "inline") +
-           "\",\"strategy\":\"" + (supervised ? "one_for_one" : "none") +
-           "\",\"intensity\":{\"restarts\":" + std::to_string(spec.intensity.restarts) +
-           ",\"period_ms\":" + std::to_string(spec.intensity.period.count()) +
-           "},\"faults\":" + std::to_string(r.supervisor->faults()) +
-           ",\"restarts\":" + std::to_string(r.supervisor->restarts()) + ",\"state\":" +
-           (!wait                                 ? "\"in_service\""
-            : *wait == route_supervisor::for_good ? "\"stopped\""
-                                                  : "\"backing_off\"") +
-           (wait && *wait != route_supervisor::for_good
-                ? ",\"retry_after_ms\":" + std::to_string(wait->count())
-                : "") +
-           '}';
+  out += "]}";
+}
+
+std::string fact_text(const tree_node::fact& value) {
+  if (const auto* number = std::get_if<std::uint64_t>(&value)) return std::to_string(*number);
+  const std::string text = printable(std::get<std::string>(value));
+  return text.find(' ') == std::string::npos ? text : '"' + text + '"';
+}
+
+// `indent` is what stands before the branches of the node's children.
+void add_text(std::string& out, const tree_node& node, const std::string& indent) {
+  out += printable(node.kind) + ' ' + printable(node.id);
+  if (!node.state.empty()) out += " [" + printable(node.state) + ']';
+  for (const auto& [name, value] : node.facts) {
+    out += ' ' + printable(name) + '=' + fact_text(value);
   }
-  return out + "]}}";
+  out += '\n';
+  for (const tree_node& child : node.children) {
+    const bool last = &child == &node.children.back();
+    out += indent + (last ? "└─ " : "├─ ");
+    add_text(out, child, indent + (last ? "   " : "│  "));
+  }
+}
+
+}  // namespace
+
+std::string tree_json(const tree_node& root) {
+  std::string out;
+  add_json(out, root);
+  return out;
+}
+
+std::string tree_text(const tree_node& root) {
+  std::string out;
+  add_text(out, root, {});
+  return out;
 }
 
 }  // namespace bulkhead::supervision

@@ -76,7 +76,7 @@ class Admission(unittest.TestCase):
     def test_two_shards_share_four_hundred_connections_evenly(self):
         with Server("--threads", "2") as server, contextlib.ExitStack() as held:
             clients = [held.enter_context(Client(server)) for _ in range(CONNECTIONS)]
-            shards = [s["connections"] for s in server.admin("/tree")[1]["server"]["shards"]]
+            shards = [s["connections"] for s in server.nodes("shard")]
             print(f"-- connections of each shard: {shards}")
             self.assertEqual((len(shards), sum(shards)), (2, CONNECTIONS))
             self.assertLessEqual(max(shards) - min(shards), 3)

@@ -57,7 +57,8 @@ class Drain(unittest.TestCase):
                 self.assertEqual(server.admin("/ready"), (200, {"ready": True}))
 
                 server.signal(number)
-                eventually("not ready", lambda: server.admin("/ready") == (503, {"ready": False}))
+                eventually("not ready", lambda: server.admin("/ready") == (
+                    503, {"ready": False, "reasons": ["draining"]}))
                 self.assertEqual(server.admin("/live"), (200, {"live": True}))
                 eventually("new connections are refused", lambda: refused(server))
                 self.assertTrue(idle.ended(), "an idle connection is closed with close_notify")

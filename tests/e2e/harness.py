@@ -159,14 +159,22 @@ class Server:
     # -- what it says of itself
 
     def admin(self, path):
-        connection = http.client.HTTPConnection("admin", timeout=PATIENCE)
-        connection.sock = socket.socket(socket.AF_UNIX)
-        connection.sock.settimeout(PATIENCE)
-        with contextlib.closing(connection):
+        status, _, text = self.admin_page(path)
+        return status, json.loads(text, object_pairs_hook=unique)
+
+    def admin_page(self, path, **fields):
+        """A page as it is: status, fields, text."""
+        with contextlib.closing(http.client.HTTPConnection("admin", timeout=PATIENCE)) as connection:
+            connection.sock = socket.socket(socket.AF_UNIX)
+            connection.sock.settimeout(PATIENCE)
             connection.sock.connect(self.admin_path)
-            connection.request("GET", path, headers={"Connection": "close"})
+            connection.request("GET", path, headers={"Connection": "close", **fields})
             response = connection.getresponse()
-            return response.status, json.loads(response.read())
+            return response.status, response.headers, response.read().decode()
+
+    def nodes(self, kind):
+        """The children of the server in its tree that are of this kind: "shard", "route", ..."""
+        return [n for n in self.admin("/tree")[1]["children"] if n["kind"] == kind]
 
     def counters(self):
         return self.admin("/counters")[1]
@@ -196,6 +204,13 @@ class Server:
 
     def threads(self):
         return len(os.listdir(f"/proc/{self.pid}/task"))
+
+
+def unique(pairs):
+    """A JSON object, if none of its keys is there twice."""
+    found = dict(pairs)
+    assert len(found) == len(pairs), f"a key twice: {[k for k, _ in pairs]}"
+    return found
 
 
 def check_balance(c):

@@ -73,13 +73,15 @@ class Intensity(unittest.TestCase):
                                   f"GET {path}/throw"])
                 self.assertGreater(fault["request"], 0)
             self.assertEqual([f["number"] for f in faults], [1, 2, 3, 4, 5])
+            self.assertEqual([f["requests_failed"] for f in faults], [1] * 5)
+            eventually("every restart has its time", lambda: all(
+                f["restart_us"] > 0 for f in server.admin("/faults?limit=5")[1]["faults"][:4]))
             counters = check_balance(server.counters())
             self.assertEqual((counters["trapped"], counters["admitted"]), (5, 1))
             server.logged(r"warn ledger: fault 5 in .*secret of the handler.*backing off for 600 ms")
 
     def route(self, server, child):
-        routes = server.admin("/tree")[1]["server"]["routes"]
-        return next(r for r in routes if r["id"] == child)
+        return next(r for r in server.nodes("route") if r["id"] == child)
 
     def test_an_inline_handler_beyond_its_intensity_answers_503_and_comes_back(self):
         self.check("inline")

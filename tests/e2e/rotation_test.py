@@ -182,7 +182,7 @@ class Rotation(unittest.TestCase):
                 held.append(Client(server, context, session=session))
                 self.assertTrue(held[-1].socket.session_reused, when)
                 self.assertEqual(held[-1].get("/small").status, 200)
-            shards = server.admin("/tree")[1]["server"]["shards"]
+            shards = server.nodes("shard")
             self.assertTrue(all(s["connections"] >= 1 for s in shards), shards)
         finally:
             for c in held:

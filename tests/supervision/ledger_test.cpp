@@ -1,15 +1,19 @@
-// The fault ledger and the JSON that it prints.
-#include <bulkhead/supervision/json.hpp>
+// The fault ledger: what it keeps, how it is asked, and that it is bounded.
 #include <bulkhead/supervision/ledger.hpp>
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <chrono>
+#include <csignal>
 #include <string>
 #include <thread>
 #include <vector>
 
 namespace bulkhead::supervision {
 namespace {
+
+using std::chrono::microseconds;
 
 fault named(std::string child) {
   fault f;
@@ -29,12 +33,156 @@ TEST_CASE("the ledger keeps the newest faults, oldest first, and numbers them al
   CHECK(l.total() == 5);
 }
 
-TEST_CASE("a text that is longer than the ledger keeps is cut") {
+TEST_CASE("a text that is longer than the ledger keeps is cut, a backtrace later than the others") {
   ledger l;
   fault f = named("GET /");
-  f.what = std::string(100'000, 'x');
+  f.what = f.detail = std::string(100'000, 'x');
   l.record(f);
   CHECK(l.recent().at(0).what.size() == ledger::longest_text);
+  CHECK(l.recent().at(0).detail.size() == ledger::longest_detail);
+}
+
+TEST_CASE("a fault is recorded under the number that record() answers, with all that it cost") {
+  ledger l(2);
+  CHECK(l.record(named("first")) == 1);
+  fault f = named("cell");
+  f.signal = SIGSEGV;
+  f.requests_failed = 3;
+  f.sessions_lost = 2;
+  f.restart_time = microseconds(40);
+  f.detail = "frame 0\nframe 1";
+  CHECK(l.record(f) == 2);
+  const fault kept = l.recent().at(1);
+  CHECK(kept.number == 2);
+  CHECK(kept.signal == SIGSEGV);
+  CHECK(kept.requests_failed == 3);
+  CHECK(kept.sessions_lost == 2);
+  CHECK(kept.restart_time == microseconds(40));
+  CHECK(kept.detail == "frame 0\nframe 1");
+}
+
+TEST_CASE("nothing of a forgotten fault shows in the one that took its place") {
+  ledger l(1);
+  fault f = named("cell");
+  f.signal = SIGABRT;
+  f.requests_failed = 1;
+  f.sessions_lost = 1;
+  f.restart_time = microseconds(1);
+  f.detail = "frames";
+  l.record(f);
+  l.record(named("next"));
+  const fault kept = l.recent().at(0);
+  CHECK(kept.child == "next");
+  CHECK(kept.signal == 0);
+  CHECK(kept.requests_failed == 0);
+  CHECK(kept.sessions_lost == 0);
+  CHECK(kept.restart_time == microseconds(0));
+  CHECK(kept.detail.empty());
+}
+
+TEST_CASE("a restart's time is added to its fault, and only to that") {
+  ledger l(2);
+  l.record(named("a"));
+  const std::uint64_t b = l.record(named("b"));
+  l.restarted(b, microseconds(700));
+  CHECK(l.recent().at(0).restart_time == microseconds(0));
+  CHECK(l.recent().at(1).restart_time == microseconds(700));
+}
+
+TEST_CASE("the time of a restart whose fault is forgotten counts, and changes no other entry") {
+  ledger l(2);
+  for (const char* child : {"a", "b", "c"}) l.record(named(child));
+  l.restarted(1, microseconds(700));
+  for (const fault& f : l.recent()) CHECK(f.restart_time == microseconds(0));
+  CHECK(l.totals().restart_time == microseconds(700));
+}
+
+TEST_CASE("the time of a restart after no fault is ignored") {
+  ledger l(2);
+  l.record(named("a"));
+  l.restarted(0, microseconds(700));
+  l.restarted(2, microseconds(700));
+  CHECK(l.totals().restart_time == microseconds(0));
+}
+
+// A storm of faults must not allocate: the strings keep the memory that the ledger took at first.
+TEST_CASE("a fault of any size takes no memory of the ledger that it did not have before") {
+  ledger l(1);
+  l.record(named("small"));
+  fault big = named(std::string(9'999, 'c'));
+  big.kind = big.what = big.route = big.action = big.detail = std::string(9'999, 'x');
+  const std::size_t before = l.memory();
+  for (int i = 0; i < 50; ++i) {
+    big.kind = "kind " + std::to_string(i);
+    l.record(big);
+  }
+  CHECK(l.memory() == before);
+}
+
+// -- queries
+// ---------------------------------------------------------------------------------------------
+
+std::string children(const std::vector<fault>& faults) {
+  std::string all;
+  for (const fault& f : faults) all += f.child;
+  return all;
+}
+
+TEST_CASE("a query chooses by child, by number, and the newest up to a limit") {
+  ledger l(5);
+  for (const char* child : {"x", "x", "a", "b", "a", "c", "a"}) l.record(named(child));
+  CHECK(children(l.select({})) == "abaca");
+  CHECK(children(l.select({.limit = 2})) == "ca");
+  CHECK(children(l.select({.limit = 0})).empty());
+  CHECK(children(l.select({.limit = 9})) == "abaca");
+  CHECK(children(l.select({.child = "a"})) == "aaa");
+  CHECK(children(l.select({.child = "x"})).empty());
+  CHECK(children(l.select({.since = 5})) == "ca");
+  CHECK(children(l.select({.since = 7})).empty());
+  CHECK(children(l.select({.since = 1})) == "abaca");
+  const auto both = l.select({.limit = 1, .child = "a", .since = 3});
+  REQUIRE(both.size() == 1);
+  CHECK(both[0].number == 7);
+}
+
+// -- totals
+// ----------------------------------------------------------------------------------------------
+
+TEST_CASE("the totals count the forgotten faults too, by kind and by cost") {
+  ledger l(1);
+  fault f = named("a");
+  f.requests_failed = 2;
+  f.sessions_lost = 1;
+  for (const char* kind : {"A", "B", "A"}) {
+    f.kind = kind;
+    l.record(f);
+  }
+  const fault_totals t = l.totals();
+  CHECK(t.faults == 3);
+  CHECK(t.requests_failed == 6);
+  CHECK(t.sessions_lost == 3);
+  REQUIRE(t.kinds.size() == 2);
+  CHECK(t.kinds[0].kind == "A");
+  CHECK(t.kinds[0].faults == 2);
+  CHECK(t.kinds[1].kind == "B");
+  CHECK(t.kinds[1].faults == 1);
+}
+
+TEST_CASE("kinds beyond those that the ledger can name are summed as one, once") {
+  ledger l(1);
+  fault f = named("a");
+  f.kind = "other";
+  l.record(f);
+  for (std::size_t i = 0; i < ledger::most_kinds + 5; ++i) {
+    f.kind = "kind " + std::to_string(i);
+    l.record(f);
+  }
+  const fault_totals t = l.totals();
+  REQUIRE(t.kinds.size() == ledger::most_kinds + 1);
+  CHECK(t.kinds.back().kind == "other");
+  CHECK(t.kinds.back().faults == 6);
+  CHECK(std::count_if(t.kinds.begin(), t.kinds.end(),
+                      [](const auto& k) { return k.kind == "other"; }) == 1);
 }
 
 TEST_CASE("faults of several threads are all numbered, each once") {
@@ -49,48 +197,6 @@ TEST_CASE("faults of several threads are all numbered, each once") {
   const auto kept = l.recent();
   REQUIRE(kept.size() == 300);
   for (std::size_t i = 0; i < kept.size(); ++i) CHECK(kept[i].number == i + 1);
-}
-
-TEST_CASE("the ledger prints as one JSON object, with what clients must not see escaped") {
-  ledger l;
-  CHECK(l.to_json() == R"({"total":0,"faults":[]})");
-  fault f = named("GET /\"x\"");
-  f.when = runtime::wall_time(std::chrono::seconds(1'700'000'000));
-  f.kind = "std::runtime_error";
-  f.what = "line\nbreak \\ \xff";
-  f.request = 1031;
-  f.shard = 7;
-  f.action = "restarted";
-  l.record(f);
-  CHECK(l.to_json() ==
-        R"({"total":1,"faults":[{"number":1,"when":"2023-11-14T22:13:20Z",)"
-        R"("child":"GET /\"x\"","kind":"std::runtime_error","what":"line\u000abreak \\ \ufffd",)"
-        R"("route":"","request":1031,"shard":7,"action":"restarted"}]})");
-}
-
-TEST_CASE("a text becomes a JSON string") {
-  struct row {
-    std::string_view in, out;
-  };
-  for (const row& r : std::vector<row>{
-           {"", R"("")"},
-           {"plain", R"("plain")"},
-           {"\"\\/", R"("\"\\/")"},
-           {std::string_view("\0\x01\x1f", 3), R"("\u0000\u0001\u001f")"},
-           {"\t\r\n", R"("\u0009\u000d\u000a")"},
-           {"gr\xc3\xbc\xc3\x9f", "\"gr\xc3\xbc\xc3\x9f\""},
-           {"\xe2\x82\xac", "\"\xe2\x82\xac\""},
-           {"\xf0\x9f\x9a\xa2", "\"\xf0\x9f\x9a\xa2\""},
-           {"\xff", R"("\ufffd")"},
-           {"\xc3", R"("\ufffd")"},                                // cut short
-           {"\xc0\xaf", R"("\ufffd\ufffd")"},                      // overlong
-           {"\xe0\x80\xaf", R"("\ufffd\ufffd\ufffd")"},            // overlong
-           {"\xed\xa0\x80", R"("\ufffd\ufffd\ufffd")"},            // a surrogate
-           {"\xf4\x90\x80\x80", R"("\ufffd\ufffd\ufffd\ufffd")"},  // above U+10FFFF
-           {"a\x80z", R"("a\ufffdz")"},
-       }) {
-    CHECK(json_string(r.in) == r.out);
-  }
 }
 
 }  // namespace

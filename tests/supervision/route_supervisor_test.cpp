@@ -66,6 +66,60 @@ TEST_CASE("the ledger says which child, what, where and what was done") {
   CHECK(all[1].action == "backing off for 1200 ms");
 }
 
+TEST_CASE(
+    "a fault of a request costs that request, and the ledger learns how long the restart took") {
+  bench b(with(3));
+  b.supervisor.fault(boom(), {.route = "GET /x", .request = 1});
+  b.supervisor.fault(boom(), {.route = "GET /x", .request = 2});
+  const handler_factory slow = [&b]() -> std::shared_ptr<handler> {
+    b.time.advance(milliseconds(5));
+    return nullptr;
+  };
+  static_cast<void>(b.supervisor.make_instance(slow, /*is_restart=*/true, 0));
+  const auto all = b.faults.recent();
+  REQUIRE(all.size() == 2);
+  CHECK(all[0].requests_failed == 1);
+  CHECK(all[1].requests_failed == 1);
+  CHECK(all[0].restart_time == milliseconds(0));
+  CHECK(all[1].restart_time == milliseconds(5));
+}
+
+TEST_CASE("what was not measurable is no restart of no time") {
+  bench b(with(3));
+  b.supervisor.fault(boom(), {});
+  const handler_factory quick = []() -> std::shared_ptr<handler> { return nullptr; };
+  static_cast<void>(b.supervisor.make_instance(quick, /*is_restart=*/true, 0));
+  CHECK(b.faults.recent().at(0).restart_time == std::chrono::microseconds(1));
+}
+
+TEST_CASE("a first start is no restart of anything") {
+  bench b(with(3));
+  b.supervisor.fault(boom(), {});
+  const handler_factory quick = []() -> std::shared_ptr<handler> { return nullptr; };
+  static_cast<void>(b.supervisor.make_instance(quick, /*is_restart=*/false, 0));
+  CHECK(b.faults.recent().at(0).restart_time == std::chrono::microseconds(0));
+}
+
+TEST_CASE("a factory that throws fails no request with a 500, and the restart's time comes later") {
+  bench b(with(5));
+  b.supervisor.fault(boom(), {});
+  const handler_factory broken = []() -> std::shared_ptr<handler> {
+    throw std::runtime_error("no database");
+  };
+  CHECK(b.supervisor.make_instance(broken, /*is_restart=*/true, 0) == nullptr);
+  const handler_factory slow = [&b]() -> std::shared_ptr<handler> {
+    b.time.advance(milliseconds(5));
+    return nullptr;
+  };
+  static_cast<void>(b.supervisor.make_instance(slow, /*is_restart=*/true, 0));
+  const auto all = b.faults.recent();
+  REQUIRE(all.size() == 2);
+  CHECK(all[1].what == "in its factory: no database");
+  CHECK(all[1].requests_failed == 0);
+  CHECK(all[0].restart_time == milliseconds(5));
+  CHECK(all[1].restart_time == milliseconds(0));
+}
+
 TEST_CASE("any exception can be described") {
   CHECK(describe(boom("text")).type == "std::runtime_error");
   CHECK(describe(boom("text")).what == "text");

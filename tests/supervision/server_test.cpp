@@ -1,4 +1,4 @@
-// The server as a whole, on loopback: start errors as values, stop in every order, the admin pages.
+// The server as a whole, on loopback: start errors as values, stop in every order.
 #include <bulkhead/actors/caf_compat.hpp>
 #include <bulkhead/supervision/server.hpp>
 
@@ -10,7 +10,6 @@
 #include <stdexcept>
 #include <string>
 #include <tests/actors/loopback.hpp>
-#include <thread>
 
 namespace bulkhead::supervision {
 namespace {
@@ -279,64 +278,6 @@ TEST_CASE("a server leaves no CAF logger on the threads that used it") {
   server s(plain(), routes());
   REQUIRE(s.start());
   CHECK(caf::logger::current_logger() == nullptr);
-}
-
-// -- admin
-// --------------------------------------------------------------------------------------------------
-
-TEST_CASE("the admin address answers about life, readiness, counters, faults and the tree") {
-  server_options o = plain();
-  o.admin_listen = "127.0.0.1:0";
-  server s(o, routes());
-  REQUIRE(s.start());
-  const std::string admin = s.admin_address();
-  ask_once(s.addresses().front(), "GET /trap");
-  CHECK(contains(ask_once(admin, "GET /live"), "HTTP/1.1 200 "));
-  CHECK(contains(ask_once(admin, "GET /ready"), "{\"ready\":true}"));
-  CHECK(contains(ask_once(admin, "GET /counters"), "\"trapped\":1"));
-  const std::string faults = ask_once(admin, "GET /faults");
-  CHECK(contains(faults, "\"what\":\"secret\""));
-  CHECK(contains(faults, "Cache-Control: no-store\r\n"));
-  const std::string tree = ask_once(admin, "GET /tree");
-  CHECK(contains(tree, "\"id\":\"GET /trap\""));
-  CHECK(contains(tree, "\"placement\":\"actor\""));
-  CHECK(contains(tree, "\"restarts\":1"));
-  CHECK(contains(ask_once(admin, "GET /nothing"), "HTTP/1.1 404 "));
-  CHECK(contains(ask_once(admin, "DELETE /live"), "HTTP/1.1 405 "));
-}
-
-TEST_CASE("from the first moment of a stop the admin address says that it is not ready") {
-  server_options o = plain();
-  o.admin_listen = "127.0.0.1:0";
-  std::promise<void> entered, release;
-  auto released = release.get_future().share();
-  child_spec on_scheduler;
-  on_scheduler.placement = placement::actor;
-  server s(o, router().get(
-                  "/",
-                  [&](const http::request&) {
-                    entered.set_value();
-                    released.wait();
-                    return http::response::text("late");
-                  },
-                  on_scheduler));
-  REQUIRE(s.start());
-  std::string ready, answer;
-  CHECK(run_and(s, [&] {
-          loopback c(s.addresses().front());
-          c.send("GET / HTTP/1.1\r\nHost: x\r\n\r\n");
-          entered.get_future().wait();
-          s.stop();
-          const auto give_up = std::chrono::steady_clock::now() + seconds(20);
-          while (s.ready() && std::chrono::steady_clock::now() < give_up) {
-            std::this_thread::yield();
-          }
-          ready = ask_once(s.admin_address(), "GET /ready");
-          release.set_value();
-          answer = c.read_to_end();
-        }) == 0);
-  CHECK(contains(ready, "HTTP/1.1 503 "));
-  CHECK(contains(answer, "late"));
 }
 
 }  // namespace
