@@ -1,32 +1,11 @@
 #include <bulkhead/supervision/route_set.hpp>
+#include <bulkhead/supervision/spec_check.hpp>
 
 #include <exception>
 #include <stdexcept>
 #include <utility>
 
 namespace bulkhead::supervision {
-
-namespace {
-
-result<void> check(const child_spec& s) {
-  const auto bad = [&](const std::string& what) {
-    return error(error_category::configuration, "route " + s.id + ": " + what);
-  };
-  if (s.intensity.period <= std::chrono::milliseconds(0)) {
-    return bad("restart_intensity.period must be positive");
-  }
-  if (s.backoff.initial <= std::chrono::milliseconds(0) || s.backoff.cap < s.backoff.initial) {
-    return bad("restart_backoff needs 0 < initial <= cap");
-  }
-  if (s.backoff.factor < 1.0) return bad("restart_backoff.factor must be at least 1");
-  if (s.backoff.jitter < 0.0 || s.backoff.jitter > 1.0) {
-    return bad("restart_backoff.jitter must be from 0 to 1");
-  }
-  if (s.placement == placement::actor && s.queue == 0) return bad("queue must be at least 1");
-  return {};
-}
-
-}  // namespace
 
 std::shared_ptr<handler> first_instance(const supervised_route& r) {
   try {
@@ -47,7 +26,7 @@ result<std::unique_ptr<route_set>> route_set::make(const router& r, const runtim
     if (spec.id.empty()) {
       spec.id = std::string(http::to_string(given.method)) + ' ' + given.pattern;
     }
-    if (auto ok = check(spec); !ok) return ok.why();
+    if (auto ok = check(spec, "route " + spec.id); !ok) return ok.why();
     if (auto added = set->table_.add(given.method, given.pattern, set->routes_.size()); !added) {
       return added.why();
     }
