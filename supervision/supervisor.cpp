@@ -309,7 +309,7 @@ std::optional<child_number> supervisor::next_to_start() {
   bool earlier_unanswered = false;
   for (const auto& [n, c] : children_) {
     const bool ready = c.wanted && c.state == child_state::down && !c.due;
-    if (ready && !(c.first && earlier_unanswered)) return n;
+    if (ready && !earlier_unanswered) return n;
     earlier_unanswered |= c.first;
     if (!alone && c.wanted && c.state != child_state::running) return std::nullopt;
   }
