@@ -1,6 +1,7 @@
 #include <bulkhead/supervision/supervised_dispatcher.hpp>
 #include <bulkhead/supervision/unavailable.hpp>
 
+#include <cstdint>
 #include <exception>
 #include <string>
 #include <utility>
@@ -31,9 +32,13 @@ void supervised_dispatcher::dispatch(actors::exchange& x) {
   const auto m = table_.find(x.request);
   if (m.what != http::route_table::outcome::found) return answer_without_route(x, m);
   child& c = children_[m.value];
-  if (const auto wait = c.route->supervisor->backing_off()) return x.answer(unavailable(*wait));
+  const std::uint64_t id = x.request.id();
+  const admission a = c.route->supervisor->enter(id);
+  if (a.refused()) return x.answer(unavailable(a.wait));
   if (!c.route->pool) return run_inline(x, c);
-  if (!c.route->pool->submit(x, shard_)) x.answer(unavailable(std::chrono::seconds(1)));
+  if (c.route->pool->submit(x, shard_)) return;
+  c.route->supervisor->give_back(id);
+  x.answer(unavailable(std::chrono::seconds(1)));
 }
 
 void supervised_dispatcher::run_inline(actors::exchange& x, child& c) {
@@ -43,10 +48,10 @@ void supervised_dispatcher::run_inline(actors::exchange& x, child& c) {
   }
   try {
     outcome o = c.instance->handle(x.request);
-    if (auto* r = std::get_if<http::response>(&o)) return x.answer(std::move(*r));
+    if (auto* r = std::get_if<http::response>(&o)) return answered(x, c, std::move(*r));
     auto& task = *std::get_if<http::task<http::response>>(&o);
     if (x.run_task(std::move(task), c.instance, &supervised_dispatcher::task_done, this)) {
-      x.answer(x.take_task_result());
+      answered(x, c, x.take_task_result());
     } else {
       x.set_child(&c);
     }
@@ -55,11 +60,18 @@ void supervised_dispatcher::run_inline(actors::exchange& x, child& c) {
   }
 }
 
+// The answer may end the exchange: what the supervisor is told comes before.
+void supervised_dispatcher::answered(actors::exchange& x, const child& c,
+                                     http::response r) noexcept {
+  c.route->supervisor->succeeded(x.request.id());
+  x.answer(std::move(r));
+}
+
 // A coroutine that was suspended has finished, in a later turn of the loop.
 void supervised_dispatcher::task_done(actors::exchange& x, void* self) noexcept {
   auto* d = static_cast<supervised_dispatcher*>(self);
   try {
-    x.answer(x.take_task_result());
+    answered(x, *static_cast<child*>(x.child()), x.take_task_result());
   } catch (...) {
     d->trapped(x, *static_cast<child*>(x.child()));
   }
