@@ -34,7 +34,7 @@ restart_window::decision restart_window::failed_again(runtime::steady_time now) 
 }
 
 void restart_window::worked(runtime::steady_time now) noexcept {
-  if (waits_ != 0) forgotten_at_ = now + intensity_.period;
+  forgotten_at_ = now + intensity_.period;
 }
 
 }  // namespace bulkhead::supervision

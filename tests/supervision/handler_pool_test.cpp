@@ -227,6 +227,17 @@ TEST_CASE("a probe that fails in the pool closes it for longer") {
         std::string::npos);
 }
 
+TEST_CASE("a probe that the pool does not take is given back") {
+  pool_bench b;
+  b.routes.get("/x", counting{}, pooled(1, 100, 0));
+  b.start();
+  CHECK(b.ask(get("/x?throw"), 1) == "500");
+  b.restarts.advance(seconds(1));
+  CHECK(b.set->stop(seconds(20)));
+  CHECK(b.ask(get("/x"), 1) == "503");
+  CHECK(b.supervisor().state() == route_state::backing_off);
+}
+
 // Regression: placement actor restarted whatever its spec said.
 TEST_CASE("a temporary handler actor that has failed is not started again") {
   pool_bench b;

@@ -141,7 +141,9 @@ TEST_CASE("a probe that is given back lets the next request through at once") {
   CHECK(b.enter(1) == "probe");
   b.q.give_back(2, b.time.now());
   CHECK(b.enter(3) == "1000");
+  CHECK(b.q.probing());
   b.q.give_back(1, b.time.now());
+  CHECK_FALSE(b.q.probing());
   CHECK(b.state() == "backing_off");
   CHECK(b.enter(4) == "probe");
   CHECK_FALSE(b.q.succeeded(1));

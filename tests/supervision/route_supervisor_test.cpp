@@ -4,6 +4,8 @@
 #include <doctest/doctest.h>
 
 #include <atomic>
+#include <barrier>
+#include <cstdint>
 #include <new>
 #include <stdexcept>
 #include <string>
@@ -194,24 +196,31 @@ TEST_CASE("a stopped route stays so, whatever its other instances do") {
   CHECK(b.supervisor.backing_off() == route_supervisor::for_good);
 }
 
-TEST_CASE("of many threads that ask at the same moment exactly one gets the probe") {
+TEST_CASE("of threads that ask at the same moment exactly one gets the probe, round after round") {
+  constexpr int rounds = 3'000;
   half_open b;
-  std::atomic<int> ready{0}, probes{0}, refused{0};
+  std::atomic<std::uint64_t> probe{0};
+  std::atomic<int> probes{0}, wrong_rounds{0};
+  // Between two rounds nobody else is at work: the probe fails, and the next wait is over.
+  std::barrier round(3, [&]() noexcept {
+    if (probes.exchange(0) != 1) ++wrong_rounds;
+    b.supervisor.fault(exception_text{"test", "again"}, {.request = probe});
+    b.time.advance(seconds(8));
+  });
   std::vector<std::thread> threads;
-  for (std::uint64_t t = 0; t < 4; ++t) {
+  for (std::uint64_t t = 0; t < 3; ++t) {
     threads.emplace_back([&, t] {
-      ++ready;
-      while (ready != 4) std::this_thread::yield();
-      for (std::uint64_t n = 0; n < 1'000; ++n) {
-        const admission a = b.supervisor.enter(100 + t * 1'000 + n);
-        if (a.how == kind::probe) ++probes;
-        if (a.how == kind::refuse) ++refused;
+      for (std::uint64_t n = 1; n <= rounds; ++n) {
+        if (b.enter(n * 10 + t) == kind::probe) {
+          ++probes;
+          probe = n * 10 + t;
+        }
+        round.arrive_and_wait();
       }
     });
   }
   for (auto& t : threads) t.join();
-  CHECK(probes == 1);
-  CHECK(refused == 3'999);
+  CHECK(wrong_rounds == 0);
 }
 
 TEST_CASE("any exception can be described") {
