@@ -83,6 +83,7 @@ void cell_pool::give(cell& to, cell_job job) {
 void cell_pool::feed() noexcept {
   while (!waiting_.empty()) {
     if (waiting_.front().x->owner() == nullptr) {  // its client has left
+      supervisor_.give_back(waiting_.front().x->request.id());
       waiting_.pop_front();
       continue;
     }
@@ -110,6 +111,7 @@ void cell_pool::requeue(std::deque<cell_job> jobs) noexcept {
 void cell_pool::turn_away_waiting() noexcept {
   const auto wait = supervisor_.backing_off().value_or(std::chrono::seconds(1));
   for (cell_job& job : std::exchange(waiting_, {})) {
+    supervisor_.give_back(job.x->request.id());
     answer(job, unavailable(wait), actors::verdict::completed);
   }
 }
@@ -125,15 +127,23 @@ void cell_pool::at_turn_end() noexcept {
     c.send_more();
   }
   feed();
-  std::uint32_t busy = 0;
+  std::int64_t busy = 0;
   for (const member& m : members_) {
     if (!m.worker->busy()) continue;
     ++busy;
     m.worker->wake();
   }
-  workers_seen_.store(static_cast<std::uint32_t>(members_.size()), std::memory_order_relaxed);
-  busy_seen_.store(busy, std::memory_order_relaxed);
-  waiting_seen_.store(static_cast<std::uint32_t>(waiting_.size()), std::memory_order_relaxed);
+  show(static_cast<std::int64_t>(members_.size()), busy,
+       static_cast<std::int64_t>(waiting_.size()));
+}
+
+void cell_pool::show(std::int64_t workers, std::int64_t busy, std::int64_t waiting) noexcept {
+  const auto add = [](std::atomic<std::int64_t>& to, std::int64_t& shown, std::int64_t now) {
+    if (now != shown) to.fetch_add(now - std::exchange(shown, now), std::memory_order_relaxed);
+  };
+  add(figures_.workers, workers_shown_, workers);
+  add(figures_.busy, busy_shown_, busy);
+  add(figures_.waiting, waiting_shown_, waiting);
 }
 
 bool cell_pool::may_sleep() noexcept {
@@ -159,13 +169,18 @@ void cell_pool::answered(cell& c, cell::answer a) {
     case cell::answer::kind::nothing:
       return;
     case cell::answer::kind::ready:
-      return c.ready();
+      c.ready();
+      if (unreplaced_ == 0) return;
+      --unreplaced_;
+      return supervisor_.restarted_in(loop_->now() - find(c.token())->ordered);
     case cell::answer::kind::response_began:
       return answer(c.front(), std::move(a.response), actors::verdict::completed);
     case cell::answer::kind::response:
-      answer(c.front(), std::move(a.response), actors::verdict::completed);
-      [[fallthrough]];
     case cell::answer::kind::response_ended:
+      supervisor_.succeeded(c.front().x->request.id());
+      if (a.what == cell::answer::kind::response) {
+        answer(c.front(), std::move(a.response), actors::verdict::completed);
+      }
       static_cast<void>(c.take_front(loop_->now()));
       mean_microseconds_ = mean_microseconds_ * 0.9 + a.microseconds * 0.1;
       if (options_.max_requests != 0 && c.served() >= options_.max_requests) recycle(c);
@@ -186,25 +201,34 @@ bool cell_pool::may_replay(const cell_job& job) const noexcept {
 }
 
 // True if the worker is to be replaced now.
-bool cell_pool::fault(const cell_job* job, exception_text what) {
-  route_supervisor::place where{.route = {}, .request = 0, .shard = shard_};
+bool cell_pool::fault(const cell_job* job, const exception_text& what, const crash_report* crash) {
+  route_supervisor::place where{.shard = shard_};
   if (job != nullptr) {
     const http::request& r = job->x->request;
     where.route = std::string(r.method_name()) + ' ' + std::string(r.path());
     where.request = r.id();
   }
+  if (crash != nullptr) {
+    where.signal = crash->signal;
+    where.detail = crash->backtrace;
+  }
   const bool restart = supervisor_.fault(what, where);
-  if (!restart) turn_away_waiting();
+  if (restart) {
+    ++unreplaced_;
+  } else {
+    turn_away_waiting();
+  }
   return restart;
 }
 
 // The oldest request of a worker met a fault: counted, answered, and what it cost is replaced. A
 // response that has begun is cut.
-void cell_pool::blame(cell& c, std::uint16_t status, exception_text what) {
+void cell_pool::blame(cell& c, std::uint16_t status, const exception_text& what,
+                      const crash_report* crash) {
   const bool began = c.began();
   c.fail_stream();
   cell_job job = c.take_front(loop_->now());
-  const bool restart = fault(&job, std::move(what));
+  const bool restart = fault(&job, what, crash);
   if (began) return replenish();
   if (restart && status == 502 && may_replay(job)) {
     job.replayed = true;

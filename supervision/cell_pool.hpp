@@ -20,12 +20,23 @@
 
 namespace bulkhead::supervision {
 
+// What the pools of one route have, over all shards. Written by shards, read by any thread.
+struct cell_figures {
+  std::atomic<std::int64_t> workers{0};
+  std::atomic<std::int64_t> busy{0};
+  std::atomic<std::int64_t> waiting{0};  // requests
+  std::atomic<std::uint64_t> forked{0};  // workers so far
+};
+
+struct crash_report;
+
 class cell_pool final : public runtime::turn_hook {
  public:
   // Starts the workers and waits until all are ready; the error is the first one's that is not.
   [[nodiscard]] static result<std::unique_ptr<cell_pool>> start(const cell_zygote& zygote,
                                                                 std::uint32_t route,
                                                                 route_supervisor& supervisor,
+                                                                cell_figures& figures,
                                                                 unsigned shard);
   ~cell_pool();
   cell_pool(const cell_pool&) = delete;
@@ -36,16 +47,6 @@ class cell_pool final : public runtime::turn_hook {
   // Takes the request, which is answered later on this shard; false when too many wait already or
   // no worker can be had.
   [[nodiscard]] bool submit(actors::exchange& x);
-
-  // -- for the tree; any thread
-
-  struct figures {
-    std::uint32_t workers = 0;
-    std::uint32_t busy = 0;
-    std::uint32_t waiting = 0;
-    std::uint64_t spawned = 0;
-  };
-  [[nodiscard]] figures count() const noexcept;
 
   // -- turn_hook
   void at_turn_end() noexcept override;
@@ -58,10 +59,11 @@ class cell_pool final : public runtime::turn_hook {
     std::unique_ptr<watched> death;               // of its pidfd
     std::optional<runtime::steady_time> gone_at;  // the pidfd says so, the zygote not yet
     std::optional<runtime::steady_time> kill_at;  // when SIGTERM was not enough
+    runtime::steady_time ordered{};
   };
 
-  cell_pool(runtime::unique_fd channel, runtime::unique_fd bell, route_supervisor& supervisor,
-            unsigned shard);
+  cell_pool(const cell_zygote& zygote, runtime::unique_fd channel, runtime::unique_fd bell,
+            route_supervisor& supervisor, cell_figures& figures, unsigned shard);
 
   // -- life of workers
   [[nodiscard]] result<void> order_worker();
@@ -82,11 +84,14 @@ class cell_pool final : public runtime::turn_hook {
   void give(cell& to, cell_job job);
   void requeue(std::deque<cell_job> jobs) noexcept;
   void turn_away_waiting() noexcept;
+  void show(std::int64_t workers, std::int64_t busy, std::int64_t waiting) noexcept;
   void read_answers(cell& c);
   void answered(cell& c, cell::answer a);
-  [[nodiscard]] bool fault(const cell_job* job, exception_text what);
+  [[nodiscard]] bool fault(const cell_job* job, const exception_text& what,
+                           const crash_report* crash = nullptr);
   [[nodiscard]] bool may_replay(const cell_job& job) const noexcept;
-  void blame(cell& c, std::uint16_t status, exception_text what);
+  void blame(cell& c, std::uint16_t status, const exception_text& what,
+             const crash_report* crash = nullptr);
 
   // -- time
   void arm(runtime::steady_time when) noexcept;
@@ -97,9 +102,11 @@ class cell_pool final : public runtime::turn_hook {
   void recycle(cell& c) noexcept;
   [[nodiscard]] bool quick() const noexcept;
 
+  const cell_zygote& zygote_;
   runtime::unique_fd channel_;
   runtime::unique_fd bell_;
   route_supervisor& supervisor_;
+  cell_figures& figures_;
   const cell_options& options_;
   unsigned shard_;
   runtime::shard* loop_ = nullptr;
@@ -113,8 +120,11 @@ class cell_pool final : public runtime::turn_hook {
   double mean_microseconds_ = 1000.0;  // that the handler takes: quick ones share a worker's ring
   bool gone_ = false;                  // the zygote has ended: no more workers
   bool stopping_ = false;
-  std::atomic<std::uint32_t> workers_seen_{0}, busy_seen_{0}, waiting_seen_{0};
-  std::atomic<std::uint64_t> spawned_{0};
+  std::uint64_t unreplaced_ = 0;  // faults whose restart is to come
+  // What this pool last added to the figures.
+  std::int64_t workers_shown_ = 0;
+  std::int64_t busy_shown_ = 0;
+  std::int64_t waiting_shown_ = 0;
 };
 
 }  // namespace bulkhead::supervision

@@ -82,23 +82,26 @@ class cell_pool::watched final : public runtime::io_source {
   std::uint32_t token_;
 };
 
-cell_pool::cell_pool(unique_fd channel, unique_fd bell, route_supervisor& supervisor,
-                     unsigned shard)
-    : channel_(std::move(channel)),
+cell_pool::cell_pool(const cell_zygote& zygote, unique_fd channel, unique_fd bell,
+                     route_supervisor& supervisor, cell_figures& figures, unsigned shard)
+    : zygote_(zygote),
+      channel_(std::move(channel)),
       bell_(std::move(bell)),
       supervisor_(supervisor),
+      figures_(figures),
       options_(supervisor.spec().cell),
       shard_(shard),
       timer_([](void* self) noexcept { static_cast<cell_pool*>(self)->scan(); }, this) {}
 
 result<std::unique_ptr<cell_pool>> cell_pool::start(const cell_zygote& zygote, std::uint32_t route,
-                                                    route_supervisor& supervisor, unsigned shard) {
+                                                    route_supervisor& supervisor,
+                                                    cell_figures& figures, unsigned shard) {
   auto channel = zygote.open_channel(route);
   if (!channel) return channel.why();
   unique_fd bell(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC));
   if (!bell) return error(error_category::resource, "eventfd: " + errno_text(errno));
   std::unique_ptr<cell_pool> pool(
-      new cell_pool(std::move(*channel), std::move(bell), supervisor, shard));
+      new cell_pool(zygote, std::move(*channel), std::move(bell), supervisor, figures, shard));
   const std::uint32_t all = pool->options_.workers + pool->options_.spares;
   for (std::uint32_t i = 0; i < all; ++i) {
     if (auto ok = pool->order_worker(); !ok) return ok.why();
@@ -109,6 +112,7 @@ result<std::unique_ptr<cell_pool>> cell_pool::start(const cell_zygote& zygote, s
 
 cell_pool::~cell_pool() {
   stopping_ = true;
+  show(0, 0, 0);
   if (loop_ != nullptr) {
     // Workers hold the bell, too, and the kernel reports what anybody holds.
     loop_->remove_hook(*this);
@@ -149,8 +153,9 @@ result<void> cell_pool::order_worker() {
   members_.push_back({.worker = std::make_unique<cell>(order.token, std::move(*segment)),
                       .death = nullptr,
                       .gone_at = {},
-                      .kill_at = {}});
-  spawned_.fetch_add(1, std::memory_order_relaxed);
+                      .kill_at = {},
+                      .ordered = loop_ != nullptr ? loop_->now() : runtime::steady_time{}});
+  figures_.forked.fetch_add(1, std::memory_order_relaxed);
   return {};
 }
 
@@ -161,7 +166,7 @@ void cell_pool::replenish() noexcept {
       std::count_if(members_.begin(), members_.end(),
                     [](const member& m) { return m.worker->now() != cell::state::condemned; }));
   const std::uint32_t wanted = options_.workers + options_.spares;
-  if (alive >= wanted || supervisor_.backing_off()) return;
+  if (alive >= wanted || !supervisor_.may_start()) return;
   try {
     for (std::uint32_t i = alive; i < wanted; ++i) {
       if (auto ok = order_worker(); !ok) {
@@ -313,6 +318,7 @@ void cell_pool::zygote_gone() noexcept {
   runtime::log::error("cell", supervisor_.spec().id +
                                   ": the zygote has ended; its workers die with it and cannot be "
                                   "replaced: restart the server");
+  if (zygote_.on_gone) zygote_.on_gone();
   while (!members_.empty()) died(members_.front().worker->token(), unknown_status);
   turn_away_waiting();
 }
@@ -334,9 +340,6 @@ void cell_pool::died(std::uint32_t token, int status) noexcept {
     exception_text what = by_itself ? describe_end(status, crash)
                                     : exception_text{"nonsense", "it wrote what no worker writes"};
     if (c.now() == cell::state::starting) what.what = why_not_started(c, status);
-    if (!crash.backtrace.empty()) {
-      runtime::log::warn("cell", supervisor_.spec().id + ": " + what.what + "\n" + crash.backtrace);
-    }
     const bool cpu =
         by_itself && status != unknown_status && WIFSIGNALED(status) && WTERMSIG(status) == SIGXCPU;
     // The oldest is to blame, whatever the worker says of it: what was begun must not be begun
@@ -344,9 +347,9 @@ void cell_pool::died(std::uint32_t token, int status) noexcept {
     const bool killed = by_itself && crash.signal == 0 && status != unknown_status &&
                         WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
     if (!c.busy() || (killed && !begun)) {
-      static_cast<void>(fault(nullptr, std::move(what)));
+      static_cast<void>(fault(nullptr, what, &crash));
     } else {
-      blame(c, cpu ? 503 : 502, std::move(what));
+      blame(c, cpu ? 503 : 502, what, &crash);
     }
   }
   c.fail_stream();
@@ -409,13 +412,6 @@ void cell_pool::look_after(member& m, runtime::steady_time now, runtime::steady_
     if (now - c.front_since() >= steal_after) requeue(c.take_back_waiting());
     next = std::min(next, now + steal_after);
   }
-}
-
-cell_pool::figures cell_pool::count() const noexcept {
-  return {.workers = workers_seen_.load(std::memory_order_relaxed),
-          .busy = busy_seen_.load(std::memory_order_relaxed),
-          .waiting = waiting_seen_.load(std::memory_order_relaxed),
-          .spawned = spawned_.load(std::memory_order_relaxed)};
 }
 
 }  // namespace bulkhead::supervision

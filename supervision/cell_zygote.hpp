@@ -11,6 +11,7 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -50,6 +51,9 @@ class cell_zygote {
   // is closed, the zygote kills what was ordered on it.
   [[nodiscard]] result<runtime::unique_fd> open_channel(std::uint32_t route) const;
   [[nodiscard]] pid_t pid() const noexcept { return pid_; }
+
+  // Before the first channel is opened: called, on any shard, when the zygote turns out to be gone.
+  std::function<void()> on_gone;
 
  private:
   cell_zygote(pid_t pid, runtime::unique_fd control) noexcept;

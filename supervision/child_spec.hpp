@@ -22,7 +22,7 @@ enum class placement : std::uint8_t {
 enum class restart_type : std::uint8_t {
   permanent,  // always
   transient,  // only after a fault; the same for a handler, which ends no other way
-  temporary,  // never: after its first fault the route answers 503 for good
+  temporary,  // never: a route answers 503 for good after its first fault
 };
 
 // More than `restarts` restarts within `period` are too many: then back-off rules.
@@ -40,6 +40,10 @@ struct restart_backoff {
   double jitter = 0.2;  // a share of the wait, 0 to 1
 };
 
+// How long a child may take to end after it was asked to; then it is killed (OTP: shutdown).
+constexpr std::chrono::milliseconds brutal_kill{0};  // it is killed at once
+constexpr std::chrono::milliseconds infinity = std::chrono::milliseconds::max();
+
 struct child_spec {
   // Name in the tree, the log and the ledger. Empty: the route, "GET /hello/:name".
   std::string id = {};
@@ -47,6 +51,9 @@ struct child_spec {
   restart_type restart = restart_type::permanent;
   restart_intensity intensity = {};
   restart_backoff backoff = {};
+  // brutal_kill, up to a day, or infinity: right for a supervisor, whose children have limits of
+  // their own. Handlers do not need it: they end between two requests.
+  std::chrono::milliseconds shutdown = std::chrono::seconds(5);
   // -- placement actor only --
   // Handler instances, each serving one request at a time. 0: one for each scheduler thread.
   std::uint32_t instances = 0;

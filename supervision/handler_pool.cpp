@@ -135,6 +135,7 @@ class handler_actor final : public caf::event_based_actor {
     try {
       r = invoke(*handler_, j.x->request);
       r.collect();
+      pool_->supervisor.succeeded(j.x->request.id());
     } catch (...) {
       const http::request& q = j.x->request;
       pool_->supervisor.fault(std::current_exception(),
@@ -176,7 +177,7 @@ class handler_supervisor final : public caf::event_based_actor {
         pool_->filling = !pool_->stopping && pool_->alive < pool_->size;
         if (!pool_->filling) return pool_->ended.notify_all();
       }
-      if (pool_->supervisor.backing_off()) {
+      if (!pool_->supervisor.may_start()) {
         pool_->turn_away_waiting();
         const std::lock_guard lock(pool_->mutex);
         pool_->filling = false;

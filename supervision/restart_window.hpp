@@ -25,6 +25,10 @@ class restart_window {
   // A fault at `now`. Within the intensity: restart at once. Beyond: wait, longer each time, until
   // a whole period after the last wait has passed without a fault.
   [[nodiscard]] decision fault(runtime::steady_time now);
+  // A fault of what was tried after a wait: waits, and longer, however long ago the last one was.
+  [[nodiscard]] decision failed_again(runtime::steady_time now);
+  // What was tried after a wait has worked: the period of good conduct begins now.
+  void worked(runtime::steady_time now) noexcept;
 
   [[nodiscard]] std::size_t restarts_in_period() const noexcept { return restarts_.size(); }
   [[nodiscard]] std::uint32_t consecutive_waits() const noexcept { return waits_; }
@@ -34,9 +38,8 @@ class restart_window {
   restart_backoff backoff_;
   std::function<double()> chance_;
   std::deque<runtime::steady_time> restarts_;  // at most intensity_.restarts of them
-  runtime::steady_time last_fault_{};
-  std::chrono::milliseconds last_wait_{0};
   std::uint32_t waits_ = 0;
+  runtime::steady_time forgotten_at_{};  // the waits, if there was no fault until then
 };
 
 }  // namespace bulkhead::supervision

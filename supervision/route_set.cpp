@@ -1,43 +1,11 @@
-#include <bulkhead/supervision/cell_limits.hpp>
 #include <bulkhead/supervision/route_set.hpp>
+#include <bulkhead/supervision/spec_check.hpp>
 
 #include <exception>
 #include <stdexcept>
 #include <utility>
 
 namespace bulkhead::supervision {
-
-namespace {
-
-result<void> check(const child_spec& s) {
-  const auto bad = [&](const std::string& what) {
-    return error(error_category::configuration, "route " + s.id + ": " + what);
-  };
-  if (s.intensity.period <= std::chrono::milliseconds(0)) {
-    return bad("restart_intensity.period must be positive");
-  }
-  if (s.backoff.initial <= std::chrono::milliseconds(0) || s.backoff.cap < s.backoff.initial) {
-    return bad("restart_backoff needs 0 < initial <= cap");
-  }
-  if (s.backoff.factor < 1.0) return bad("restart_backoff.factor must be at least 1");
-  if (s.backoff.jitter < 0.0 || s.backoff.jitter > 1.0) {
-    return bad("restart_backoff.jitter must be from 0 to 1");
-  }
-  if (s.placement != placement::inline_ && s.queue == 0) return bad("queue must be at least 1");
-  if (s.placement != placement::cell) return {};
-  const cell_options& c = s.cell;
-  if (c.workers == 0 || c.workers > 1024) return bad("cell.workers must be from 1 to 1024");
-  if (c.spares == 0 || c.spares > 1024) {
-    return bad("cell.spares must be from 1 to 1024: a death is covered by a ready worker");
-  }
-  if (c.deadline < std::chrono::milliseconds(0)) return bad("cell.deadline must not be negative");
-  if (c.grace < std::chrono::milliseconds(0)) return bad("cell.grace must not be negative");
-  if (c.cpu < std::chrono::seconds(0)) return bad("cell.cpu must not be negative");
-  if (auto ok = can_filter(c.syscalls); !ok) return bad(ok.why().message());
-  return {};
-}
-
-}  // namespace
 
 std::shared_ptr<handler> first_instance(const supervised_route& r) {
   try {
@@ -53,12 +21,12 @@ result<std::unique_ptr<route_set>> route_set::make(const router& r, const runtim
                                                    ledger& faults, actors::actor_runtime* actors) {
   auto set = std::make_unique<route_set>();
   for (const route& given : r.routes()) {
-    supervised_route s{given, nullptr, nullptr};
+    supervised_route s{given, nullptr, nullptr, nullptr};
     child_spec& spec = s.what.spec;
     if (spec.id.empty()) {
       spec.id = std::string(http::to_string(given.method)) + ' ' + given.pattern;
     }
-    if (auto ok = check(spec); !ok) return ok.why();
+    if (auto ok = check(spec, "route " + spec.id); !ok) return ok.why();
     if (auto added = set->table_.add(given.method, given.pattern, set->routes_.size()); !added) {
       return added.why();
     }
@@ -68,6 +36,7 @@ result<std::unique_ptr<route_set>> route_set::make(const router& r, const runtim
           *actors, *s.supervisor, given.make,
           spec.instances != 0 ? spec.instances : actors->scheduler_threads(), spec.queue);
     }
+    if (spec.placement == placement::cell) s.cells = std::make_unique<cell_figures>();
     set->routes_.push_back(std::move(s));
   }
   return set;

@@ -6,6 +6,7 @@
 #include <bulkhead/actors/actor_runtime.hpp>
 #include <bulkhead/http/route_table.hpp>
 #include <bulkhead/runtime/error.hpp>
+#include <bulkhead/supervision/cell_pool.hpp>
 #include <bulkhead/supervision/handler_pool.hpp>
 #include <bulkhead/supervision/route_supervisor.hpp>
 #include <bulkhead/supervision/router.hpp>
@@ -19,7 +20,8 @@ namespace bulkhead::supervision {
 struct supervised_route {
   route what;
   std::unique_ptr<route_supervisor> supervisor;
-  std::unique_ptr<handler_pool> pool;  // placement actor only
+  std::unique_ptr<handler_pool> pool;   // placement actor only
+  std::unique_ptr<cell_figures> cells;  // of the pools of all shards; placement cell only
 };
 
 // What the factory of a route makes at the start; an exception that it throws is thrown on, with

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <limits>
 #include <memory>
 #include <random>
 #include <typeinfo>
@@ -13,8 +12,6 @@
 namespace bulkhead::supervision {
 
 namespace {
-
-constexpr std::int64_t never = std::numeric_limits<std::int64_t>::max();
 
 // Jitter needs no secrecy, only that children differ.
 std::function<double()> random_chance() {
@@ -54,13 +51,23 @@ route_supervisor::route_supervisor(child_spec spec, const runtime::clock& time, 
       ledger_(faults),
       window_(spec_.intensity, spec_.backoff, random_chance()) {}
 
-std::optional<std::chrono::milliseconds> route_supervisor::backing_off() const noexcept {
-  const std::int64_t until = closed_until_.load(std::memory_order_relaxed);
-  if (until == 0) return std::nullopt;
-  if (until == never) return for_good;
-  const auto left = std::chrono::nanoseconds(until) - time_.now().time_since_epoch();
-  if (left <= std::chrono::nanoseconds::zero()) return std::nullopt;
-  return std::chrono::ceil<std::chrono::milliseconds>(left);
+admission route_supervisor::enter_quarantine(std::uint64_t request) noexcept {
+  // Most are refused, and need no lock for that.
+  const auto now = time_.now();
+  if (const auto wait = quarantine_.refuses(now)) return {admission::kind::refuse, *wait};
+  const std::lock_guard lock(mutex_);
+  return quarantine_.enter(request, now);
+}
+
+void route_supervisor::probe_succeeded(std::uint64_t request) noexcept {
+  const std::lock_guard lock(mutex_);
+  if (quarantine_.succeeded(request)) window_.worked(time_.now());
+}
+
+void route_supervisor::give_back(std::uint64_t request) noexcept {
+  if (quarantine_.in_service()) return;
+  const std::lock_guard lock(mutex_);
+  quarantine_.give_back(request, time_.now());
 }
 
 bool route_supervisor::fault(std::exception_ptr why, const place& where) {
@@ -86,38 +93,47 @@ std::shared_ptr<handler> route_supervisor::make_instance(const handler_factory& 
   }
 }
 
-bool route_supervisor::note(exception_text text, const place& where, bool in_factory) {
+bool route_supervisor::note(const exception_text& what, const place& where, bool in_factory) {
   faults_.fetch_add(1, std::memory_order_relaxed);
-  std::string action;
-  bool restart_now = false;
-  if (spec_.restart == restart_type::temporary && !in_factory) {
-    closed_until_.store(never, std::memory_order_relaxed);
-    action = "not restarted: the child is temporary";
-  } else {
-    const std::lock_guard lock(mutex_);
-    const auto d = window_.fault(time_.now());
-    restart_now = d.restart_now;
-    if (restart_now) {
-      action = in_factory ? "tried again with the next request" : "restarted";
-    } else {
-      action = "backing off for " + std::to_string(d.wait.count()) + " ms";
-      closed_until_.store(
-          std::chrono::nanoseconds((time_.now() + d.wait).time_since_epoch()).count(),
-          std::memory_order_relaxed);
-    }
-  }
+  verdict v = judge(where, in_factory);
   const std::uint64_t number =
       ledger_.record({.when = time_.wall(),
                       .child = spec_.id,
-                      .kind = std::move(text.type),
-                      .what = in_factory ? "in its factory: " + text.what : std::move(text.what),
+                      .kind = what.type,
+                      .what = in_factory ? "in its factory: " + what.what : what.what,
                       .route = where.route,
                       .request = where.request,
                       .shard = where.shard,
-                      .action = std::move(action),
-                      .requests_failed = in_factory ? 0U : 1U});
+                      .action = std::move(v.action),
+                      .signal = where.signal,
+                      .requests_failed = in_factory ? 0U : 1U,
+                      .detail = where.detail});
   if (!in_factory) unrestarted_.store(number, std::memory_order_relaxed);
-  return restart_now;
+  return v.restart_now;
+}
+
+route_supervisor::verdict route_supervisor::judge(const place& where, bool in_factory) {
+  const std::lock_guard lock(mutex_);
+  const auto now = time_.now();
+  if (spec_.restart == restart_type::temporary && !in_factory) {
+    quarantine_.close_for_good();
+    return {.action = "not restarted: the child is temporary"};
+  }
+  restart_window::decision d;
+  if (quarantine_.in_service()) {
+    d = window_.fault(now);
+    if (d.restart_now) {
+      return {.restart_now = true,
+              .action = in_factory ? "tried again with the next request" : "restarted"};
+    }
+  } else {
+    const bool of_the_probe =
+        where.request == 0 ? quarantine_.probing() : quarantine_.is_probe(where.request);
+    if (!of_the_probe) return {.action = "none: the route is quarantined already"};
+    d = window_.failed_again(now);
+  }
+  quarantine_.close(d.wait, now);
+  return {.action = "backing off for " + std::to_string(d.wait.count()) + " ms"};
 }
 
 // Instances that fault at the same moment may swap their times: the factory is the same.

@@ -150,6 +150,7 @@ result<void> server::state::prepare() {
   auto made = cell_zygote::start(all);
   if (!made) return made.why();
   zygote = std::move(*made);
+  zygote->on_gone = [this] { not_ready.raise("cells unavailable"); };
   return {};
 }
 

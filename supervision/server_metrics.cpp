@@ -108,7 +108,7 @@ void collect(server_figures& into, const actors::serving_group& group, const rou
     into.routes.push_back(
         {.route = std::string(http::to_string(r.what.method)) + ' ' + r.what.pattern,
          .child = r.what.spec.id,
-         .state = std::string(route_state(*r.supervisor)),
+         .state = std::string(to_string(r.supervisor->state())),
          .faults = r.supervisor->faults(),
          .restarts = r.supervisor->restarts()});
   }

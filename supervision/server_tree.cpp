@@ -18,6 +18,18 @@ const char* name_of(restart_type t) {
   return "";
 }
 
+const char* name_of(placement p) {
+  switch (p) {
+    case placement::inline_:
+      return "inline";
+    case placement::actor:
+      return "actor";
+    case placement::cell:
+      return "cell";
+  }
+  return "";
+}
+
 tree_node shard_node(const actors::serving_shard& s, std::size_t index, bool supervised) {
   tree_node node{.id = std::to_string(index), .kind = "shard", .state = {}};
   node.facts = {{"connections", std::uint64_t{s.open()}}};
@@ -34,17 +46,12 @@ tree_node shard_node(const actors::serving_shard& s, std::size_t index, bool sup
 
 }  // namespace
 
-std::string_view route_state(const route_supervisor& s) {
-  const auto wait = s.backing_off();
-  if (!wait) return route_states[0];
-  return *wait == route_supervisor::for_good ? route_states[2] : route_states[1];
-}
-
 tree_node route_node(const supervised_route& r, bool supervised) {
   const child_spec& spec = r.what.spec;
   const auto number = [](auto n) { return static_cast<std::uint64_t>(n); };
-  tree_node node{.id = spec.id, .kind = "route", .state = std::string(route_state(*r.supervisor))};
-  node.facts = {{"placement", spec.placement == placement::actor ? "actor" : "inline"},
+  tree_node node{
+      .id = spec.id, .kind = "route", .state = std::string(to_string(r.supervisor->state()))};
+  node.facts = {{"placement", name_of(spec.placement)},
                 {"strategy", supervised ? "one_for_one" : "none"},
                 {"restart", supervised ? name_of(spec.restart) : "none"},
                 {"intensity_restarts", number(spec.intensity.restarts)},
@@ -54,6 +61,17 @@ tree_node route_node(const supervised_route& r, bool supervised) {
   const auto wait = r.supervisor->backing_off();
   if (wait && *wait != route_supervisor::for_good) {
     node.facts.emplace_back("retry_after_ms", number(wait->count()));
+  }
+  if (supervised && spec.placement == placement::cell) {
+    const cell_figures& c = *r.cells;
+    node.children.push_back(
+        {.id = "workers",
+         .kind = "supervisor",
+         .state = {},
+         .facts = {{"alive", number(c.workers.load(std::memory_order_relaxed))},
+                   {"busy", number(c.busy.load(std::memory_order_relaxed))},
+                   {"waiting_requests", number(c.waiting.load(std::memory_order_relaxed))},
+                   {"forked", c.forked.load(std::memory_order_relaxed)}}});
   }
   return node;
 }

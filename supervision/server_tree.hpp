@@ -27,9 +27,8 @@ struct server_parts {
 // Where a route's own children will go: instances, cells.
 [[nodiscard]] tree_node route_node(const supervised_route& r, bool supervised);
 
-// The states of a route, in the tree and in the metrics.
-inline constexpr std::array<std::string_view, 3> route_states = {"in_service", "backing_off",
-                                                                 "stopped"};
-[[nodiscard]] std::string_view route_state(const route_supervisor& s);
+// The names of route_state, for the metrics.
+inline constexpr std::array<std::string_view, 4> route_states = {"in_service", "backing_off",
+                                                                 "probing", "stopped"};
 
 }  // namespace bulkhead::supervision

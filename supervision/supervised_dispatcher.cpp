@@ -1,6 +1,7 @@
 #include <bulkhead/supervision/supervised_dispatcher.hpp>
 #include <bulkhead/supervision/unavailable.hpp>
 
+#include <cstdint>
 #include <exception>
 #include <stdexcept>
 #include <string>
@@ -28,7 +29,7 @@ supervised_dispatcher::supervised_dispatcher(const route_set& routes, unsigned s
     child c{.route = &r};
     if (r.what.spec.placement == placement::cell) {
       const auto index = static_cast<std::uint32_t>(&r - routes.routes().data());
-      auto pool = cell_pool::start(*zygote, index, *r.supervisor, shard);
+      auto pool = cell_pool::start(*zygote, index, *r.supervisor, *r.cells, shard);
       if (!pool) throw std::runtime_error(pool.why().message());
       c.cells = std::move(*pool);
     } else if (!r.pool) {
@@ -48,13 +49,18 @@ void supervised_dispatcher::dispatch(actors::exchange& x) {
   const auto m = table_.find(x.request);
   if (m.what != http::route_table::outcome::found) return answer_without_route(x, m);
   child& c = children_[m.value];
-  if (const auto wait = c.route->supervisor->backing_off()) return x.answer(unavailable(*wait));
+  const std::uint64_t id = x.request.id();
+  const admission a = c.route->supervisor->enter(id);
+  if (a.refused()) return x.answer(unavailable(a.wait));
   if (c.cells) {
-    if (!c.cells->submit(x)) x.answer(unavailable(std::chrono::seconds(1)));
+    if (c.cells->submit(x)) return;
+  } else if (!c.route->pool) {
+    return run_inline(x, c);
+  } else if (c.route->pool->submit(x, shard_)) {
     return;
   }
-  if (!c.route->pool) return run_inline(x, c);
-  if (!c.route->pool->submit(x, shard_)) x.answer(unavailable(std::chrono::seconds(1)));
+  c.route->supervisor->give_back(id);
+  x.answer(unavailable(std::chrono::seconds(1)));
 }
 
 void supervised_dispatcher::run_inline(actors::exchange& x, child& c) {
@@ -66,13 +72,13 @@ void supervised_dispatcher::run_inline(actors::exchange& x, child& c) {
     outcome o = c.instance->handle(x.request);
     if (auto* r = std::get_if<http::response>(&o)) {
       r->collect();
-      return x.answer(std::move(*r));
+      return answered(x, c, std::move(*r));
     }
     auto& task = *std::get_if<http::task<http::response>>(&o);
     if (x.run_task(std::move(task), c.instance, &supervised_dispatcher::task_done, this)) {
       http::response r = x.take_task_result();
       r.collect();
-      x.answer(std::move(r));
+      answered(x, c, std::move(r));
     } else {
       x.set_child(&c);
     }
@@ -81,13 +87,20 @@ void supervised_dispatcher::run_inline(actors::exchange& x, child& c) {
   }
 }
 
+// The answer may end the exchange: what the supervisor is told comes before.
+void supervised_dispatcher::answered(actors::exchange& x, const child& c,
+                                     http::response r) noexcept {
+  c.route->supervisor->succeeded(x.request.id());
+  x.answer(std::move(r));
+}
+
 // A coroutine that was suspended has finished, in a later turn of the loop.
 void supervised_dispatcher::task_done(actors::exchange& x, void* self) noexcept {
   auto* d = static_cast<supervised_dispatcher*>(self);
   try {
     http::response r = x.take_task_result();
     r.collect();
-    x.answer(std::move(r));
+    answered(x, *static_cast<child*>(x.child()), std::move(r));
   } catch (...) {
     d->trapped(x, *static_cast<child*>(x.child()));
   }

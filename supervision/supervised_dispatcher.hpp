@@ -34,6 +34,7 @@ class supervised_dispatcher final : public actors::dispatcher {
   void run_inline(actors::exchange& x, child& c);
   [[nodiscard]] bool ensure_instance(child& c) noexcept;
   void trapped(actors::exchange& x, child& c) noexcept;
+  static void answered(actors::exchange& x, const child& c, http::response r) noexcept;
   static void task_done(actors::exchange& x, void* child_of_it) noexcept;
 
   const http::route_table& table_;

@@ -388,7 +388,8 @@ std::string why_not_started(router routes) {
   ledger faults;
   auto set = route_set::make(f.routes, time, faults, nullptr);
   if (!set) return set.why().message();
-  auto pool = cell_pool::start(*f.zygote, 0, *(*set)->routes()[0].supervisor, 0);
+  auto pool = cell_pool::start(*f.zygote, 0, *(*set)->routes()[0].supervisor,
+                               *(*set)->routes()[0].cells, 0);
   return pool ? "" : pool.why().message();
 }
 

@@ -169,6 +169,75 @@ TEST_CASE("after the back-off the pool is filled again by the next request") {
   CHECK(b.set->restarts() == 1);
 }
 
+TEST_CASE("a pool under quarantine serves one probe at a time, and all when it was answered") {
+  pool_bench b;
+  gate probe;
+  b.routes.get(
+      "/x",
+      [&](const http::request& r) {
+        if (r.query() == "throw") throw std::runtime_error("trap");
+        if (r.query() == "probe") probe.pass();
+        return http::response::text("served");
+      },
+      pooled(2, 100, 0));
+  b.start();
+  CHECK(b.ask(get("/x?throw"), 1) == "500");
+  b.restarts.advance(seconds(1));
+  b.deliver(get("/x?probe"));
+  REQUIRE(b.until([&] { return probe.waiting == 1; }));
+  CHECK(b.supervisor().state() == route_state::probing);
+  static_cast<void>(b.wire.take_sent());
+  b.deliver(get("/x") + get("/x"));
+  probe.open();
+  CHECK(b.wait(3) == "200 503 503");
+  CHECK(b.supervisor().state() == route_state::in_service);
+  CHECK(b.ask(get("/x") + get("/x"), 2) == "200 200");
+}
+
+// Regression: each made the wait a step longer.
+TEST_CASE("instances that fail together make their route wait one step") {
+  pool_bench b;
+  gate together;
+  b.routes.get(
+      "/x",
+      [&](const http::request&) -> http::response {
+        together.pass();
+        throw std::runtime_error("trap");
+      },
+      pooled(3, 100, 0));
+  b.start();
+  // The pool is filled while requests come: those that wait for an instance may be turned away.
+  b.deliver(get("/x") + get("/x") + get("/x"));
+  REQUIRE(b.until([&] { return together.waiting >= 2; }));
+  together.open();
+  b.wait(3);
+  CHECK(b.until([&] { return b.supervisor().faults() >= 2; }));
+  CHECK(b.supervisor().backing_off() == seconds(1));
+}
+
+TEST_CASE("a probe that fails in the pool closes it for longer") {
+  pool_bench b;
+  b.routes.get("/x", counting{}, pooled(1, 100, 0));
+  b.start();
+  CHECK(b.ask(get("/x?throw"), 1) == "500");
+  b.restarts.advance(seconds(1));
+  CHECK(b.ask(get("/x?throw"), 1) == "500");
+  CHECK(b.supervisor().backing_off() == seconds(2));
+  CHECK(answers((b.ask(get("/x"), 1), b.wire.sent()))[0].head.find("Retry-After: 2\r\n") !=
+        std::string::npos);
+}
+
+TEST_CASE("a probe that the pool does not take is given back") {
+  pool_bench b;
+  b.routes.get("/x", counting{}, pooled(1, 100, 0));
+  b.start();
+  CHECK(b.ask(get("/x?throw"), 1) == "500");
+  b.restarts.advance(seconds(1));
+  CHECK(b.set->stop(seconds(20)));
+  CHECK(b.ask(get("/x"), 1) == "503");
+  CHECK(b.supervisor().state() == route_state::backing_off);
+}
+
 // Regression: placement actor restarted whatever its spec said.
 TEST_CASE("a temporary handler actor that has failed is not started again") {
   pool_bench b;

@@ -84,6 +84,7 @@ struct pool_bench : connection_bench {
     handlers.serve = [this](actors::exchange& x) { dispatcher->dispatch(x); };
     open();
   }
+  [[nodiscard]] const route_supervisor& supervisor() const { return *set->routes()[0].supervisor; }
   // Delivers and waits for so many answers to everything so far; their statuses.
   std::string ask(const std::string& requests, std::size_t expected) {
     static_cast<void>(wire.take_sent());

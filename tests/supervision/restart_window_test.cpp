@@ -73,6 +73,22 @@ TEST_CASE("a back-off that was forgotten starts small again") {
   CHECK(story({0, 0, 0, 1, 13, 13, 13}) == "r r w1000 w2000 r r w1000");
 }
 
+TEST_CASE("what fails again after a wait waits longer, however late it was tried") {
+  restart_window w({0, seconds(10)}, {seconds(1), 2.0, seconds(8), 0.0}, always(0.5));
+  CHECK(w.fault(start).wait == seconds(1));
+  CHECK(w.failed_again(start + std::chrono::hours(1)).wait == seconds(2));
+  CHECK(w.failed_again(start + std::chrono::hours(2)).wait == seconds(4));
+}
+TEST_CASE("after a late success the waits are forgotten a whole period from then") {
+  for (const auto& [later, wait] : {std::pair{milliseconds(9'999), 2}, {milliseconds(10'000), 1}}) {
+    restart_window w({0, seconds(10)}, {seconds(1), 2.0, seconds(8), 0.0}, always(0.5));
+    CHECK(w.fault(start).wait == seconds(1));
+    const auto success = start + std::chrono::hours(1);
+    w.worked(success);
+    CHECK(w.fault(success + later).wait == seconds(wait));
+  }
+}
+
 TEST_CASE("jitter varies a wait by its share and no more") {
   const restart_backoff b{seconds(10), 2.0, seconds(60), 0.2};
   for (const auto& [chance, wait] : {std::pair{0.0, 8'000}, {0.5, 10'000}, {0.999999, 12'000}}) {

@@ -3,9 +3,14 @@
 
 #include <doctest/doctest.h>
 
+#include <atomic>
+#include <barrier>
+#include <cstdint>
 #include <new>
 #include <stdexcept>
 #include <string>
+#include <thread>
+#include <vector>
 
 namespace bulkhead::supervision {
 namespace {
@@ -118,6 +123,161 @@ TEST_CASE("a factory that throws fails no request with a 500, and the restart's 
   CHECK(all[1].requests_failed == 0);
   CHECK(all[0].restart_time == milliseconds(5));
   CHECK(all[1].restart_time == milliseconds(0));
+}
+
+TEST_CASE("a fault that is no exception is recorded in its own words") {
+  bench b(with(1));
+  CHECK(b.supervisor.fault(exception_text{"worker died", "signal 11"},
+                           {.route = "GET /x", .request = 7, .shard = 2}));
+  CHECK_FALSE(b.supervisor.fault(exception_text{"worker died", "signal 6"}, {}));
+  const auto all = b.faults.recent();
+  REQUIRE(all.size() == 2);
+  CHECK(all[0].kind == "worker died");
+  CHECK(all[0].what == "signal 11");
+  CHECK(all[0].request == 7);
+  CHECK(all[0].action == "restarted");
+  CHECK(all[1].action == "backing off for 1000 ms");
+}
+
+// -- quarantine -----------------------------------------------------------------------------------
+
+using kind = admission::kind;
+
+// A route that has just been quarantined, and its wait is over.
+struct half_open : bench {
+  half_open() : bench(with(0)) {
+    supervisor.fault(boom(), {.request = 1});
+    time.advance(seconds(1));
+  }
+  kind enter(std::uint64_t request) { return supervisor.enter(request).how; }
+  std::string_view state() { return to_string(supervisor.state()); }
+};
+
+// Regression: each of them made the wait a step longer.
+TEST_CASE("faults that several shards report at once make the route wait one step, not several") {
+  bench b(with(0));
+  for (std::uint64_t request = 1; request <= 5; ++request) {
+    CHECK_FALSE(b.supervisor.fault(boom(), {.request = request}));
+  }
+  CHECK(b.supervisor.backing_off() == seconds(1));
+  CHECK(b.supervisor.faults() == 5);
+  CHECK(b.faults.recent().at(4).action == "none: the route is quarantined already");
+}
+
+TEST_CASE("a probe that fails makes the next wait longer, a probe at a time") {
+  half_open b;
+  CHECK(b.enter(2) == kind::probe);
+  CHECK(b.enter(3) == kind::refuse);
+  CHECK_FALSE(b.supervisor.fault(boom(), {.request = 2}));
+  CHECK(b.supervisor.backing_off() == seconds(2));
+  b.time.advance(std::chrono::hours(1));  // nobody asks for a long time
+  CHECK(b.enter(4) == kind::probe);
+  CHECK_FALSE(b.supervisor.fault(boom(), {.request = 4}));
+  CHECK(b.supervisor.backing_off() == seconds(4));
+}
+
+TEST_CASE("a probe that succeeds puts the route in service; a fault soon after waits longer") {
+  half_open b;
+  CHECK(b.enter(2) == kind::probe);
+  b.supervisor.succeeded(2);
+  CHECK(b.state() == "in_service");
+  CHECK(b.enter(3) == kind::serve);
+  CHECK_FALSE(b.supervisor.fault(boom(), {.request = 3}));
+  CHECK(b.supervisor.backing_off() == seconds(2));
+}
+
+TEST_CASE("a request from before the quarantine decides nothing, whether it succeeds or fails") {
+  half_open b;
+  b.supervisor.succeeded(1);
+  CHECK(b.state() == "backing_off");
+  CHECK(b.enter(2) == kind::probe);
+  b.supervisor.succeeded(1);
+  CHECK_FALSE(b.supervisor.fault(boom(), {.request = 1}));
+  CHECK(b.state() == "probing");
+  b.supervisor.succeeded(2);
+  CHECK(b.state() == "in_service");
+}
+
+TEST_CASE("a fault without a request counts against the probe that is out, and else not again") {
+  half_open b;
+  CHECK_FALSE(b.supervisor.fault(boom(), {}));
+  CHECK_FALSE(b.supervisor.backing_off());
+  CHECK(b.enter(2) == kind::probe);
+  CHECK_FALSE(b.supervisor.fault(boom(), {}));
+  CHECK(b.supervisor.backing_off() == seconds(2));
+}
+
+TEST_CASE("a factory that fails for a probe fails the probe") {
+  half_open b;
+  CHECK_FALSE(b.supervisor.may_start());
+  CHECK(b.enter(2) == kind::probe);
+  CHECK(b.supervisor.may_start());
+  const handler_factory bad = []() -> std::shared_ptr<handler> { throw std::bad_alloc(); };
+  CHECK(b.supervisor.make_instance(bad, true, 0) == nullptr);
+  CHECK(b.supervisor.backing_off() == seconds(2));
+  CHECK_FALSE(b.supervisor.may_start());
+}
+
+TEST_CASE("a probe that no handler has seen is given back, and the next request is one") {
+  half_open b;
+  CHECK(b.enter(2) == kind::probe);
+  b.supervisor.give_back(2);
+  CHECK(b.enter(3) == kind::probe);
+}
+
+TEST_CASE("a transient route is quarantined like a permanent one, a temporary one is stopped") {
+  for (const auto& [type, state] : {std::pair{restart_type::permanent, "backing_off"},
+                                    {restart_type::transient, "backing_off"},
+                                    {restart_type::temporary, "stopped"}}) {
+    child_spec spec = with(0);
+    spec.restart = type;
+    bench b(spec);
+    CHECK_FALSE(b.supervisor.fault(boom(), {}));
+    CHECK(to_string(b.supervisor.state()) == std::string(state));
+    CHECK(b.supervisor.enter(2).how == kind::refuse);
+  }
+}
+
+TEST_CASE("a stopped route stays so, whatever its other instances do") {
+  child_spec spec = with(0);
+  spec.restart = restart_type::temporary;
+  bench b(spec);
+  b.supervisor.fault(boom(), {.request = 1});
+  b.supervisor.fault(boom(), {.request = 2});
+  b.supervisor.succeeded(3);
+  b.supervisor.give_back(4);
+  CHECK(b.supervisor.enter(5).wait == route_supervisor::for_good);
+  CHECK(b.supervisor.backing_off() == route_supervisor::for_good);
+}
+
+TEST_CASE("of threads that ask at the same moment exactly one gets the probe, round after round") {
+  constexpr int rounds = 3'000;
+  half_open b;
+  std::atomic<std::uint64_t> probe{0};
+  std::atomic<int> probes{0}, wrong_rounds{0}, awake{0};
+  // Between two rounds nobody else is at work: the probe fails, and the next wait is over.
+  std::barrier round(2, [&]() noexcept {
+    awake = 0;
+    if (probes.exchange(0) != 1) ++wrong_rounds;
+    b.supervisor.fault(exception_text{"test", "again"}, {.request = probe});
+    b.time.advance(seconds(8));
+  });
+  std::vector<std::thread> threads;
+  for (std::uint64_t t = 0; t < 2; ++t) {
+    threads.emplace_back([&, t] {
+      for (std::uint64_t n = 1; n <= rounds; ++n) {
+        // A barrier wakes its threads one by one: they meet once more, close to what they race for.
+        for (++awake; awake != 2;) std::this_thread::yield();
+        if (b.enter(n * 10 + t) == kind::probe) {
+          ++probes;
+          probe = n * 10 + t;
+        }
+        round.arrive_and_wait();
+      }
+    });
+  }
+  for (auto& t : threads) t.join();
+  CHECK(wrong_rounds == 0);
 }
 
 TEST_CASE("any exception can be described") {
