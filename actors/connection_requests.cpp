@@ -68,6 +68,8 @@ void connection_core::answer_in_turn(exchange& x) {
   if (x.counted_) {
     if (x.how() == verdict::trapped) {
       env_.counters.trapped.add();
+    } else if (x.how() == verdict::aborted) {
+      env_.counters.aborted.add();
     } else {
       ++unsent_responses_;
     }

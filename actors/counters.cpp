@@ -65,6 +65,7 @@ std::string counters_snapshot::to_json() const {
            {"trapped", trapped},
            {"aborted", aborted},
            {"restarted", restarted},
+           {"abandoned_threads", abandoned_threads},
            {"messages_sent", messages_sent},
            {"messages_queued", messages_queued},
            {"messages_handled", messages_handled},

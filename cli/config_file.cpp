@@ -135,6 +135,7 @@ std::map<std::string, section> known_keys(serve_settings& s) {
         {"threads", number(o.threads, 1, 1024)},
         {"handler_threads", number(o.handler_threads, 1, 1024)},
         {"capacity", number(o.capacity, 1, 10'000'000)},
+        {"abandoned_threads", number(o.abandoned_threads, 1, 10'000)},
         {"drain_limit_ms", duration_ms(o.drain_limit, 0)},
         {"server_name", text(o.server_name)},
         {"test_routes", flag(s.test_routes)}}},

@@ -35,6 +35,10 @@ struct server_options {
   std::uint32_t capacity = 10'000;
   // How long a stop waits for requests that are in flight.
   std::chrono::milliseconds drain_limit = std::chrono::seconds(30);
+  // Threads that handlers which overran their child_spec::deadline may hold at once. Each is
+  // replaced until there are so many; then the routes that have such handlers answer 503 and
+  // ready() is false, until one comes back. At least 1.
+  std::uint32_t abandoned_threads = 64;
   // How often the certificate files are looked at.
   std::chrono::milliseconds certificate_check = std::chrono::seconds(1);
   // SIGTERM and SIGINT stop, SIGHUP reloads. Off: the program that embeds us sees to it.

@@ -1,3 +1,4 @@
+#include <bulkhead/supervision/named_fault.hpp>
 #include <bulkhead/supervision/route_supervisor.hpp>
 
 #include <cxxabi.h>
@@ -36,6 +37,8 @@ exception_text describe(std::exception_ptr thrown) noexcept {
   try {
     try {
       std::rethrow_exception(std::move(thrown));
+    } catch (const named_fault& e) {
+      return {e.kind(), e.what()};
     } catch (const std::exception& e) {
       return {demangled(typeid(e)), e.what()};
     } catch (...) {
@@ -45,6 +48,12 @@ exception_text describe(std::exception_ptr thrown) noexcept {
   } catch (...) {
     return {};  // out of memory while describing
   }
+}
+
+route_supervisor::place place_of(const http::request& r, unsigned shard) {
+  return {.route = std::string(r.method_name()) + ' ' + std::string(r.path()),
+          .request = r.id(),
+          .shard = shard};
 }
 
 route_supervisor::route_supervisor(child_spec spec, const runtime::clock& time, ledger& faults)

@@ -69,6 +69,9 @@ class route_supervisor {
   std::atomic<std::uint64_t> restarts_{0};
 };
 
+// Where a request was being served.
+[[nodiscard]] route_supervisor::place place_of(const http::request& r, unsigned shard);
+
 // The type and text of an exception, for the ledger.
 struct exception_text {
   std::string type;

@@ -89,6 +89,7 @@ struct server::state {
   std::string admin_address;
 
   std::atomic<bool> ready{false};
+  std::atomic<bool> out_of_threads{false};  // no more late handlers can be replaced
   std::atomic<bool> stop_asked{false};
   bool started = false;
   bool draining = false;
@@ -99,6 +100,8 @@ struct server::state {
   result<void> start_admin();
   void undo_start() noexcept;
   std::unique_ptr<actors::dispatcher> make_dispatcher(unsigned shard);
+  void abandoned_threads_changed(bool exhausted);
+  [[nodiscard]] bool is_ready() const noexcept { return ready && !out_of_threads; }
   void begin_drain();
   actors::counters_snapshot counters() const;
 };
@@ -172,7 +175,10 @@ result<void> server::state::start() {
     handler_pool::register_messages();
     actor_runtime = std::make_unique<actors::actor_runtime>(options.handler_threads);
   }
-  auto set = route_set::make(routes_given, time, faults, actor_runtime.get());
+  auto set = route_set::make(
+      routes_given, time, faults, actor_runtime.get(),
+      {.threads = options.abandoned_threads,
+       .on_change = [this](bool exhausted) { abandoned_threads_changed(exhausted); }});
   if (!set) return set.why();
   routes = std::move(*set);
 
@@ -244,7 +250,7 @@ result<void> server::state::start_admin() {
       .server_name = options.server_name,
       .admissions = admin_admissions.get(),
       .handlers = std::make_unique<admin_dispatcher>(admin_sources{
-          .ready = [this] { return ready.load(); },
+          .ready = [this] { return is_ready(); },
           .counters = [this] { return counters().to_json(); },
           .faults = [this] { return faults.to_json(); },
           .tree = [this] { return tree_json(*group, *routes, options.mode == mode::actor); }}),
@@ -253,6 +259,18 @@ result<void> server::state::start_admin() {
   admin->listen(std::move(bound->sockets.front()), /*secure=*/false);
   admin->start();
   return {};
+}
+
+// On a shard's thread, or that of a handler which has come back.
+void server::state::abandoned_threads_changed(bool exhausted) {
+  out_of_threads = exhausted;
+  if (exhausted) {
+    runtime::log::error("server", "not ready: late handlers hold " +
+                                      std::to_string(options.abandoned_threads) +
+                                      " threads (abandoned_threads)");
+  } else {
+    runtime::log::info("server", "a late handler has come back: threads may be replaced again");
+  }
 }
 
 void server::state::begin_drain() {
@@ -304,7 +322,10 @@ void server::stop() noexcept {
 actors::counters_snapshot server::state::counters() const {
   actors::counters_snapshot sum;
   if (group) sum = group->counters();
-  if (routes) sum.restarted = routes->restarts();
+  if (routes) {
+    sum.restarted = routes->restarts();
+    sum.abandoned_threads = routes->abandoned_threads();
+  }
   return sum;
 }
 
@@ -325,7 +346,7 @@ const ledger& server::faults() const noexcept {
 }
 
 bool server::ready() const noexcept {
-  return state_->ready;
+  return state_->is_ready();
 }
 
 }  // namespace bulkhead::supervision

@@ -40,7 +40,8 @@ class server {
   [[nodiscard]] std::string admin_address() const;
   [[nodiscard]] actors::counters_snapshot counters() const;
   [[nodiscard]] const ledger& faults() const noexcept;
-  // False before start() and from the first moment of a stop.
+  // False before start(), from the first moment of a stop, and while late handlers hold as many
+  // threads as they may.
   [[nodiscard]] bool ready() const noexcept;
 
  private:

@@ -2,7 +2,6 @@
 #include <bulkhead/supervision/unavailable.hpp>
 
 #include <exception>
-#include <string>
 #include <utility>
 
 namespace bulkhead::supervision {
@@ -23,7 +22,12 @@ supervised_dispatcher::supervised_dispatcher(const route_set& routes, unsigned s
     : table_(routes.table()), shard_(shard) {
   children_.reserve(routes.routes().size());
   for (const supervised_route& r : routes.routes()) {
-    children_.push_back({.route = &r, .instance = r.pool ? nullptr : first_instance(r)});
+    child c{.route = &r, .instance = r.pool ? nullptr : first_instance(r)};
+    if (const child_spec& spec = r.supervisor->spec();
+        r.pool && spec.deadline > std::chrono::milliseconds(0)) {
+      c.deadlines = std::make_unique<call_deadlines>(*r.pool, spec, shard, routes.faults());
+    }
+    children_.push_back(std::move(c));
   }
 }
 
@@ -33,7 +37,9 @@ void supervised_dispatcher::dispatch(actors::exchange& x) {
   child& c = children_[m.value];
   if (const auto wait = c.route->supervisor->backing_off()) return x.answer(unavailable(*wait));
   if (!c.route->pool) return run_inline(x, c);
-  if (!c.route->pool->submit(x, shard_)) x.answer(unavailable(std::chrono::seconds(1)));
+  auto call = c.route->pool->submit(x, shard_);
+  if (!call) return x.answer(unavailable(std::chrono::seconds(1)));
+  if (c.deadlines) c.deadlines->watch(std::move(call));
 }
 
 void supervised_dispatcher::run_inline(actors::exchange& x, child& c) {
@@ -70,11 +76,8 @@ void supervised_dispatcher::task_done(actors::exchange& x, void* self) noexcept 
 // coroutine may outlive that: its fault says nothing about the instance which came after.
 void supervised_dispatcher::trapped(actors::exchange& x, child& c) noexcept {
   if (x.kept() == nullptr || x.kept() == c.instance.get()) c.instance.reset();
-  const bool restart_now = c.route->supervisor->fault(
-      std::current_exception(),
-      {.route = std::string(x.request.method_name()) + ' ' + std::string(x.request.path()),
-       .request = x.request.id(),
-       .shard = shard_});
+  const bool restart_now =
+      c.route->supervisor->fault(std::current_exception(), place_of(x.request, shard_));
   if (restart_now && !c.instance) static_cast<void>(ensure_instance(c));
   x.answer(http::response::problem(500), actors::verdict::trapped);
 }
