@@ -137,6 +137,7 @@ std::map<std::string, section> known_keys(serve_settings& s) {
         {"capacity", number(o.capacity, 1, 10'000'000)},
         {"abandoned_threads", number(o.abandoned_threads, 1, 10'000)},
         {"drain_limit_ms", duration_ms(o.drain_limit, 0)},
+        {"stall_threshold_ms", duration_ms(o.stall_threshold, 0)},
         {"server_name", text(o.server_name)},
         {"test_routes", flag(s.test_routes)}}},
       {"tls",

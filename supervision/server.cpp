@@ -5,8 +5,10 @@
 #include <bulkhead/runtime/signals.hpp>
 #include <bulkhead/supervision/admin.hpp>
 #include <bulkhead/supervision/server.hpp>
+#include <bulkhead/supervision/stall_report.hpp>
 #include <bulkhead/supervision/supervised_dispatcher.hpp>
 #include <bulkhead/supervision/tree.hpp>
+#include <bulkhead/supervision/watchdog.hpp>
 
 #include <algorithm>
 #include <atomic>
@@ -79,10 +81,11 @@ struct server::state {
   ledger faults;
   runtime::shard control{999, time};
   std::unique_ptr<runtime::signal_source> signals;
-  // In the order in which they may be destroyed, last first: shards before the handlers that they
-  // call, handlers before the actor system that they run on.
+  // In the order in which they may be destroyed, last first: shards before the watchdog that they
+  // wake and the handlers that they call, handlers before the actor system that they run on.
   std::unique_ptr<actors::actor_runtime> actor_runtime;
   std::unique_ptr<route_set> routes;
+  std::unique_ptr<watchdog> stalls;
   std::unique_ptr<actors::serving_group> group;
   std::unique_ptr<actors::admission> admin_admissions;
   std::unique_ptr<actors::worker_shard> admin;
@@ -98,6 +101,7 @@ struct server::state {
 
   result<void> start();
   result<void> start_admin();
+  void start_watchdog();
   void undo_start() noexcept;
   std::unique_ptr<actors::dispatcher> make_dispatcher(unsigned shard);
   void abandoned_threads_changed(bool exhausted);
@@ -117,6 +121,7 @@ server::~server() {
   state_->ready = false;
   if (state_->admin) state_->admin->stop_and_join();
   if (state_->group) state_->group->stop_and_join();
+  if (state_->stalls) state_->stalls->stop();
   if (state_->routes && !state_->routes->stop(runtime::milliseconds(100)) &&
       state_->actor_runtime) {
     state_->actor_runtime->abandon();
@@ -144,7 +149,9 @@ result<void> server::start() {
 void server::state::undo_start() noexcept {
   admin.reset();
   signals.reset();
+  if (stalls) stalls->stop();
   group.reset();
+  stalls.reset();
   if (routes) static_cast<void>(routes->stop(handler_grace));
   routes.reset();
   actor_runtime.reset();
@@ -222,6 +229,7 @@ result<void> server::state::start() {
       }
     });
   }
+  if (options.stall_threshold > std::chrono::milliseconds(0)) start_watchdog();
   if (admin) runtime::log::info("server", "admin on " + admin_address);
   group->start();
   ready = true;
@@ -234,6 +242,14 @@ std::unique_ptr<actors::dispatcher> server::state::make_dispatcher(unsigned shar
     return std::make_unique<supervised_dispatcher>(*routes, shard);
   }
   return std::make_unique<actors::worker_dispatcher>(bare_handlers(*routes));
+}
+
+void server::state::start_watchdog() {
+  stalls = std::make_unique<watchdog>(
+      std::chrono::duration_cast<runtime::milliseconds>(options.stall_threshold),
+      [this](const watchdog::stall& s) { report_stall(s, time, faults); });
+  for (const auto& s : group->shards()) stalls->watch(s->loop().index(), s->loop().heart());
+  stalls->start();
 }
 
 result<void> server::state::start_admin() {
@@ -300,6 +316,7 @@ int server::run() {
     runtime::log::error("server", "a shard is stuck in an inline handler and is left behind");
     s.left_behind = true;
   }
+  if (s.stalls) s.stalls->stop();
   const bool quiet = s.routes->stop(handler_grace);
   if (!quiet) {
     runtime::log::error("server", "a handler on the scheduler did not return and is left behind");
@@ -322,6 +339,7 @@ void server::stop() noexcept {
 actors::counters_snapshot server::state::counters() const {
   actors::counters_snapshot sum;
   if (group) sum = group->counters();
+  if (stalls) sum.stalls = stalls->stalls();
   if (routes) {
     sum.restarted = routes->restarts();
     sum.abandoned_threads = routes->abandoned_threads();

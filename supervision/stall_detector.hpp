@@ -1,0 +1,35 @@
+// Whether a shard is stuck: its pulse has not moved for a while, and it is not asleep.
+//
+// Pure: pulses and time come from outside. One a shard.
+#pragma once
+
+#include <bulkhead/runtime/clock.hpp>
+#include <bulkhead/runtime/heartbeat.hpp>
+
+#include <cstdint>
+#include <optional>
+
+namespace bulkhead::supervision {
+
+class stall_detector {
+ public:
+  explicit stall_detector(runtime::milliseconds threshold)
+      : threshold_(threshold), report_at_(threshold) {}
+
+  struct stall {
+    runtime::milliseconds held;  // at least
+    bool first;                  // of this stall: one is said again when it lasts ten times longer
+  };
+  // To be called every half threshold while the shard is awake. A stall that is to be reported now.
+  [[nodiscard]] std::optional<stall> look(std::uint64_t pulse, runtime::steady_time now) noexcept;
+  [[nodiscard]] std::uint64_t last_pulse() const noexcept { return pulse_; }
+
+ private:
+  runtime::milliseconds threshold_;
+  std::chrono::nanoseconds report_at_;
+  std::chrono::nanoseconds held_{0};
+  runtime::steady_time looked_{};
+  std::uint64_t pulse_ = 0;
+};
+
+}  // namespace bulkhead::supervision
