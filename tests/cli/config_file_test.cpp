@@ -54,6 +54,8 @@ TEST_CASE("each key sets its own option") {
       {"server", "handler_threads = 5", [](s x) { return x.server.handler_threads == 5; }},
       {"server", "capacity = 77", [](s x) { return x.server.capacity == 77; }},
       {"server", "drain_limit_ms = 0", [](s x) { return x.server.drain_limit == 0ms; }},
+      {"server", "abandoned_threads = 3", [](s x) { return x.server.abandoned_threads == 3; }},
+      {"server", "stall_threshold_ms = 0", [](s x) { return x.server.stall_threshold == 0ms; }},
       {"server", R"(server_name = "")", [](s x) { return x.server.server_name.empty(); }},
       {"server", "test_routes = true", [](s x) { return x.test_routes; }},
       {"tls", R"(min_version = "1.3")",
