@@ -1,8 +1,10 @@
 #include <bulkhead/runtime/stack_sample.hpp>
+#include <bulkhead/runtime/unique_fd.hpp>
 
 #include <cxxabi.h>
 #include <dlfcn.h>
 #include <execinfo.h>
+#include <fcntl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -156,6 +158,20 @@ stack_trace look_at(heartbeat& heart, milliseconds patience) {
     out.frames.push_back(describe_frame(f));
   }
   return out;
+}
+
+std::chrono::nanoseconds waited_for_processor(heartbeat& heart) {
+  const std::lock_guard lock(heart.sample_lock);
+  if (heart.sample == nullptr) return {};
+  const std::string path = "/proc/self/task/" + std::to_string(heart.sample->thread) + "/schedstat";
+  const unique_fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  char text[96];
+  const ssize_t n = file ? ::read(file.get(), text, sizeof text - 1) : 0;
+  if (n <= 0) return {};
+  text[n] = 0;
+  char* second = nullptr;  // "on the processor, waiting for it, turns"
+  static_cast<void>(std::strtoull(text, &second, 10));
+  return std::chrono::nanoseconds(std::strtoll(second, nullptr, 10));
 }
 
 }  // namespace bulkhead::runtime

@@ -67,4 +67,8 @@ struct stack_trace {
 // Costs the thread some ten microseconds. Its waits in system calls go on, or end with EINTR.
 [[nodiscard]] stack_trace look_at(heartbeat& heart, milliseconds patience);
 
+// How long the thread of `heart` has waited for a processor so far, although it was ready to run:
+// not its own fault. Zero when it cannot be asked.
+[[nodiscard]] std::chrono::nanoseconds waited_for_processor(heartbeat& heart);
+
 }  // namespace bulkhead::runtime

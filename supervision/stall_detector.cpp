@@ -5,9 +5,11 @@
 
 namespace bulkhead::supervision {
 
-std::optional<stall_detector::stall> stall_detector::look(std::uint64_t pulse,
-                                                          runtime::steady_time now) noexcept {
-  const auto since = now - std::exchange(looked_, now);
+std::optional<stall_detector::stall> stall_detector::look(
+    std::uint64_t pulse, runtime::steady_time now, std::chrono::nanoseconds starved) noexcept {
+  using std::chrono::nanoseconds;
+  const nanoseconds since = now - std::exchange(looked_, now);
+  const nanoseconds without = starved - std::exchange(starved_, starved);
   if (pulse != std::exchange(pulse_, pulse)) {
     held_ = {};
     report_at_ = threshold_;
@@ -15,8 +17,9 @@ std::optional<stall_detector::stall> stall_detector::look(std::uint64_t pulse,
   }
   if (!runtime::heartbeat::awake(pulse)) return std::nullopt;
   // Who looks may have been held up itself, like everyone on this machine: that is no stall.
-  constexpr std::chrono::nanoseconds slack = runtime::milliseconds(1);
-  held_ += std::min(since, std::chrono::nanoseconds(threshold_) / 2 + slack);
+  constexpr nanoseconds slack = runtime::milliseconds(1);
+  const nanoseconds most = nanoseconds(threshold_) / 2 + slack;
+  held_ += std::clamp(since - without, nanoseconds(0), most);
   if (held_ < report_at_) return std::nullopt;
   const bool first = report_at_ == threshold_;
   report_at_ *= 10;

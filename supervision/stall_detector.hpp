@@ -20,14 +20,17 @@ class stall_detector {
     runtime::milliseconds held;  // at least
     bool first;                  // of this stall: one is said again when it lasts ten times longer
   };
-  // To be called every half threshold while the shard is awake. A stall that is to be reported now.
-  [[nodiscard]] std::optional<stall> look(std::uint64_t pulse, runtime::steady_time now) noexcept;
+  // To be called every half threshold while the shard is awake. `starved`: how long its thread has
+  // waited for a processor so far, in all. A stall that is to be reported now.
+  [[nodiscard]] std::optional<stall> look(std::uint64_t pulse, runtime::steady_time now,
+                                          std::chrono::nanoseconds starved = {}) noexcept;
   [[nodiscard]] std::uint64_t last_pulse() const noexcept { return pulse_; }
 
  private:
   runtime::milliseconds threshold_;
   std::chrono::nanoseconds report_at_;
   std::chrono::nanoseconds held_{0};
+  std::chrono::nanoseconds starved_{0};
   runtime::steady_time looked_{};
   std::uint64_t pulse_ = 0;
 };

@@ -93,8 +93,11 @@ bool watchdog::look() {
   bool all_asleep = true;
   for (watched& w : watched_) {
     const std::uint64_t pulse = w.heart->pulse();
-    if (runtime::heartbeat::awake(pulse) || pulse != w.detector.last_pulse()) all_asleep = false;
-    if (const auto s = w.detector.look(pulse, now)) report(w, *s);
+    const bool awake = runtime::heartbeat::awake(pulse);
+    if (awake || pulse != w.detector.last_pulse()) all_asleep = false;
+    const auto starved =
+        awake ? runtime::waited_for_processor(*w.heart) : std::chrono::nanoseconds(0);
+    if (const auto s = w.detector.look(pulse, now, starved)) report(w, *s);
   }
   return all_asleep;
 }

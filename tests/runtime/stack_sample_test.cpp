@@ -98,6 +98,15 @@ TEST_CASE("a thread that does not answer costs its asker no more than its patien
   t.join();
 }
 
+TEST_CASE("how long a thread waited for a processor is known for one that agreed, and only grows") {
+  stuck_thread t(true);
+  const auto first = waited_for_processor(t.heart);
+  CHECK(first.count() > 0);
+  CHECK(waited_for_processor(t.heart) >= first);
+  stuck_thread never(false);
+  CHECK(waited_for_processor(never.heart).count() == 0);
+}
+
 TEST_CASE("a signal that somebody else sends is ignored") {
   REQUIRE(prepare_stack_samples());
   stuck_thread t(true);

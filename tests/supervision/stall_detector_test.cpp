@@ -70,5 +70,20 @@ TEST_CASE("a pause of the watchdog itself is no stall of the shard") {
   CHECK(l.reports.empty());
 }
 
+TEST_CASE("a shard whose thread waits for a processor is not stalled, and is when it has one") {
+  looks l;
+  std::chrono::nanoseconds starved{0};
+  const auto look = [&](milliseconds waited) {
+    starved += waited;
+    l.now += milliseconds(10);
+    return l.d.look(awake, l.now, starved).has_value();
+  };
+  CHECK_FALSE(look(milliseconds(0)));
+  for (int i = 0; i < 100; ++i) CHECK_FALSE(look(milliseconds(10)));
+  CHECK_FALSE(look(milliseconds(5)));
+  CHECK_FALSE(look(milliseconds(5)));
+  CHECK(look(milliseconds(0)));
+}
+
 }  // namespace
 }  // namespace bulkhead::supervision
