@@ -39,8 +39,8 @@ struct server_options {
   // replaced until there are so many; then the routes that have such handlers answer 503 and
   // ready() is false, until one comes back. At least 1.
   std::uint32_t abandoned_threads = 64;
-  // A shard that is held up by one thing for so long is reported: an inline handler that blocks keeps
-  // all connections of its shard waiting. 0: nobody looks.
+  // A shard that is held up by one thing for so long is reported: an inline handler that blocks
+  // keeps all connections of its shard waiting. 0: nobody looks.
   std::chrono::milliseconds stall_threshold{25};
   // How often the certificate files are looked at.
   std::chrono::milliseconds certificate_check = std::chrono::seconds(1);

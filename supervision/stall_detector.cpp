@@ -21,9 +21,17 @@ std::optional<stall_detector::stall> stall_detector::look(
   const nanoseconds most = nanoseconds(threshold_) / 2 + slack;
   held_ += std::clamp(since - without, nanoseconds(0), most);
   if (held_ < report_at_) return std::nullopt;
-  const bool first = report_at_ == threshold_;
+  stall found{.held = std::chrono::duration_cast<runtime::milliseconds>(held_),
+              .first = report_at_ == threshold_};
   report_at_ *= 10;
-  return stall{std::chrono::duration_cast<runtime::milliseconds>(held_), first};
+  found.say = !found.first || now - said_ >= pause;
+  if (found.say) {
+    said_ = now;
+    found.unsaid = std::exchange(unsaid_, 0);
+  } else {
+    ++unsaid_;
+  }
+  return found;
 }
 
 }  // namespace bulkhead::supervision

@@ -9,6 +9,7 @@ namespace bulkhead::supervision {
 void report_stall(const watchdog::stall& s, const runtime::clock& time, ledger& faults) {
   const auto& frames = s.where.frames;
   std::string what = "held for at least " + std::to_string(s.held.count()) + " ms";
+  if (s.others != 0) what += " (and " + std::to_string(s.others) + " other times)";
   if (!frames.empty()) what += ", in " + frames.front();
   faults.record({.when = time.wall(),
                  .child = "shard-" + std::to_string(s.shard),

@@ -109,9 +109,10 @@ bool watchdog::unchanged() const noexcept {
 
 void watchdog::report(watched& w, const stall_detector::stall& s) {
   try {
-    const stall found{w.shard, s.held, runtime::look_at(*w.heart, sample_patience)};
+    stall found{.shard = w.shard, .held = s.held, .others = s.unsaid};
+    if (s.say) found.where = runtime::look_at(*w.heart, sample_patience);
     // Before it is counted: who waits for the number finds the report.
-    on_stall_(found);
+    if (s.say) on_stall_(found);
   } catch (const std::exception& e) {
     runtime::log::error("watchdog", std::string("a stall could not be reported: ") + e.what());
   }

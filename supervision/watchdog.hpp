@@ -22,6 +22,7 @@ class watchdog final : public runtime::pulse_watcher {
   struct stall {
     unsigned shard = 0;
     runtime::milliseconds held{0};  // at least, so far
+    std::uint64_t others = 0;       // of this shard since the last report, not reported
     runtime::stack_trace where = {};
   };
   // `on_stall` on the watchdog's thread.

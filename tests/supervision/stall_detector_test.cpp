@@ -13,7 +13,8 @@ using runtime::milliseconds;
 struct looks {
   stall_detector d{milliseconds(20)};
   runtime::steady_time now{std::chrono::hours(1)};
-  std::vector<long> reports;
+  std::vector<long> reports;  // of those that are to be said
+  std::vector<std::uint64_t> unsaid;
   int firsts = 0;
 
   // Every 10 ms, half the threshold, for so long.
@@ -21,7 +22,10 @@ struct looks {
     for (int i = 0; i < times; ++i) {
       now += milliseconds(10);
       if (const auto s = d.look(pulse, now)) {
-        reports.push_back(s->held.count());
+        if (s->say) {
+          reports.push_back(s->held.count());
+          unsaid.push_back(s->unsaid);
+        }
         firsts += s->first ? 1 : 0;
       }
     }
@@ -57,6 +61,22 @@ TEST_CASE("a stall is said once, and again when it has become ten times longer")
   CHECK(l.firsts == 1);
   l.look(awake + 2, 3);
   CHECK(l.firsts == 2);
+}
+
+TEST_CASE("a shard that stalls again and again is counted each time, and said once a second") {
+  looks l;
+  for (std::uint64_t p = awake; p < awake + 100; p += 2) l.look(p, 4);  // 50 stalls in 2 s
+  CHECK(l.firsts == 50);
+  CHECK(l.reports == std::vector<long>{20, 20});
+  CHECK(l.unsaid == std::vector<std::uint64_t>{0, 24});
+}
+
+TEST_CASE("a stall that lasts is said although another one was said just before") {
+  looks l;
+  l.look(awake, 3);
+  l.look(awake + 2, 21);
+  CHECK(l.reports == std::vector<long>{20, 200});
+  CHECK(l.unsaid == std::vector<std::uint64_t>{0, 1});
 }
 
 // A machine that stood still, or a watchdog that was not scheduled: nobody's stall.
