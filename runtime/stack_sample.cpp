@@ -33,8 +33,9 @@ void append(stack_sample& s, std::string_view text) noexcept {
 // On the sampled thread, at any instruction: nothing here allocates or locks.
 void answer(int, siginfo_t* info, void*) noexcept {
   if (info->si_code != SI_QUEUE || info->si_pid != ::getpid()) return;
-  const int saved = errno;
   auto& s = *static_cast<stack_sample*>(info->si_value.sival_ptr);
+  if (!s.asked.load(std::memory_order_acquire)) return;
+  const int saved = errno;
   s.depth = ::backtrace(s.frames.data(), static_cast<int>(s.frames.size()));
   s.task = 0;
   s.what_size = 0;
@@ -150,7 +151,7 @@ stack_trace look_at(heartbeat& heart, milliseconds patience) {
     s->asked = false;
     return out;
   }
-  if (!wait_for(s->answered, patience)) return out;
+  if (!wait_for(s->answered, patience) || s->asked.load(std::memory_order_acquire)) return out;
   out.task = s->task;
   out.what.assign(s->what.data(), s->what_size);
   const std::span<void*> all(s->frames.data(), static_cast<std::size_t>(std::max(0, s->depth)));
