@@ -28,6 +28,9 @@ void connection_core::dispatch(exchange_ref x) {
     ~leave() { flag = false; }
   } leave_dispatch{dispatching_};
   try {
+    const runtime::heartbeat::busy_with its_handler(
+        env_.shard.heart(),
+        {.id = e.request.id(), .method = e.request.method_name(), .path = e.request.path()});
     env_.handlers.dispatch(e);
   } catch (...) {
     e.owner_ = nullptr;
@@ -78,6 +81,8 @@ void connection_core::answer_in_turn(exchange& x) {
   if (x.counted_ && !stream_) {
     if (x.how() == verdict::trapped) {
       env_.counters.trapped.add();
+    } else if (x.how() == verdict::aborted) {
+      env_.counters.aborted.add();
     } else {
       ++unsent_responses_;
     }

@@ -65,6 +65,8 @@ std::string counters_snapshot::to_json() const {
            {"trapped", trapped},
            {"aborted", aborted},
            {"restarted", restarted},
+           {"abandoned_threads", abandoned_threads},
+           {"stalls", stalls},
            {"messages_sent", messages_sent},
            {"messages_queued", messages_queued},
            {"messages_handled", messages_handled},

@@ -65,7 +65,9 @@ struct counters_snapshot {
   std::uint64_t handshakes = 0, handshake_failures = 0, handshake_timeouts = 0, truncated = 0;
   std::uint64_t malformed = 0, late = 0;
   std::uint64_t started = 0, in_flight = 0, completed = 0, trapped = 0, aborted = 0;
-  std::uint64_t restarted = 0;  // handler instances; counted by their supervisors
+  std::uint64_t restarted = 0;          // handler instances; counted by their supervisors
+  std::uint64_t abandoned_threads = 0;  // held by late handlers at this moment
+  std::uint64_t stalls = 0;             // shards held up; counted by the watchdog
   std::uint64_t lost = 0;
   std::uint64_t messages_sent = 0, messages_queued = 0;
   std::uint64_t messages_handled = 0, messages_refused = 0;

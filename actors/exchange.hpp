@@ -44,7 +44,11 @@ class exchange_ref {
 };
 
 // How an answer came about; decides what the request is counted as.
-enum class verdict : std::uint8_t { completed, trapped };
+enum class verdict : std::uint8_t {
+  completed,
+  trapped,  // the handler faulted
+  aborted,  // its deadline ended it
+};
 
 // The way back from another thread. Thread-safe; holds one credit of the connection's mailbox.
 class reply_port {

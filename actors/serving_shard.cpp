@@ -1,6 +1,7 @@
 #include <bulkhead/actors/serving_shard.hpp>
 #include <bulkhead/runtime/log.hpp>
 #include <bulkhead/runtime/signals.hpp>
+#include <bulkhead/runtime/stack_sample.hpp>
 #include <bulkhead/tls/first_flight.hpp>
 
 #include <pthread.h>
@@ -51,6 +52,7 @@ void serving_shard::start() {
   const runtime::all_signals_blocked for_the_shard;
   thread_ = std::thread([this] {
     ::pthread_setname_np(::pthread_self(), ("shard-" + std::to_string(loop_.index())).c_str());
+    const runtime::may_be_sampled by_the_watchdog(loop_.heart());
     on_start();
     handlers_->start(loop_);
     for (auto& l : listeners_) l->resume();

@@ -114,10 +114,12 @@ shard* shard::current() noexcept {
 void shard::run() {
   const on_shard scope(this);
   now_ = time_.now();  // the shard may have been built long ago
+  heart_.wake_up();
   while (!inbox_->stopping.load(std::memory_order_acquire)) turn(true);
   drain();
   inbox_->close();
   hold_burials();
+  heart_.fall_asleep();  // for good
 }
 
 void shard::drain() noexcept {
@@ -133,6 +135,7 @@ void shard::drain() noexcept {
 
 void shard::turn(bool may_block) {
   const on_shard scope(this);
+  heart_.beat();
   take_inbox();
   int timeout = 0;
   if (may_block && head_ == nullptr && graveyard_.empty()) {
@@ -146,11 +149,14 @@ void shard::turn(bool may_block) {
       timeout = 0;
     }
   }
+  if (timeout != 0) heart_.fall_asleep();
   const int ready = ::epoll_wait(epoll_.get(), events_.data(), batch, timeout);
+  if (timeout != 0) heart_.wake_up();
   now_ = time_.now();
   take_inbox();  // and the mark, if it is still there
   for (int i = 0; i < ready; ++i) {
     const epoll_event& event = events_[static_cast<std::size_t>(i)];
+    heart_.beat();
     if (auto* source = static_cast<io_source*>(event.data.ptr)) source->on_ready(event.events);
   }
   timers_.advance(now_);
@@ -202,6 +208,7 @@ void shard::run_queue() noexcept {
   tail_ = nullptr;
   while (r != nullptr) {
     runnable* next = r->next_;
+    heart_.beat();
     r->run(*this);
     r = next;
   }

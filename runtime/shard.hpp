@@ -6,6 +6,7 @@
 
 #include <bulkhead/runtime/buffer_pool.hpp>
 #include <bulkhead/runtime/clock.hpp>
+#include <bulkhead/runtime/heartbeat.hpp>
 #include <bulkhead/runtime/timer_wheel.hpp>
 #include <bulkhead/runtime/transport.hpp>
 #include <bulkhead/runtime/unique_fd.hpp>
@@ -101,6 +102,7 @@ class shard {
 
   [[nodiscard]] steady_time now() const noexcept { return now_; }  // as of this turn
   [[nodiscard]] const clock& time() const noexcept { return time_; }
+  [[nodiscard]] heartbeat& heart() noexcept { return heart_; }
   [[nodiscard]] timer_wheel& timers() noexcept { return timers_; }
   [[nodiscard]] buffer_pool& buffers() noexcept { return buffers_; }
 
@@ -159,6 +161,7 @@ class shard {
   std::unique_ptr<std::byte[]> receive_buffer_;
   std::array<epoll_event, batch> events_{};
   std::unique_ptr<inbox> inbox_;
+  heartbeat heart_;
 };
 
 }  // namespace bulkhead::runtime

@@ -237,7 +237,8 @@ void cell_pool::blame(cell& c, std::uint16_t status, const exception_text& what,
   }
   http::response r =
       status == 503 ? unavailable(std::chrono::seconds(1)) : http::response::problem(status);
-  answer(job, std::move(r), actors::verdict::trapped);
+  // What a deadline ended is counted so (docs/reference.md, counters).
+  answer(job, std::move(r), status == 503 ? actors::verdict::aborted : actors::verdict::trapped);
   replenish();
 }
 

@@ -14,7 +14,7 @@ namespace bulkhead::supervision {
 // Where a handler runs, and so what its faults can cost. See README, "What survives what".
 enum class placement : std::uint8_t {
   inline_,  // inside the connection's turn on the shard: cheapest, for code that does not block
-  actor,    // a supervised actor on CAF's scheduler: may block
+  actor,    // a supervised actor on CAF's scheduler, or on its own thread: may block
   cell,     // a process of its own: may block, crash and run wild
 };
 
@@ -60,6 +60,12 @@ struct child_spec {
   // Requests that may wait for a free instance (placement cell: for a free worker of their shard);
   // over: 503 with Retry-After, counted as completed.
   std::uint32_t queue = 1024;
+  // Longest time from the moment in which a request is handed over until its answer; the wait for a
+  // free instance counts. Then the client gets 503 with Retry-After, and a handler that is still
+  // at it is abandoned with its thread, and replaced: a fault, which draws on `intensity`. Its late
+  // answer is dropped. 0: none. Instances of a route with a deadline have a thread each, instead of
+  // the scheduler's.
+  std::chrono::milliseconds deadline{0};
   // -- placement cell only --
   cell_options cell = {};
 };

@@ -1,30 +1,26 @@
 #include <bulkhead/actors/caf_compat.hpp>
 #include <bulkhead/actors/messages.hpp>
+#include <bulkhead/runtime/log.hpp>
+#include <bulkhead/runtime/signals.hpp>
 #include <bulkhead/supervision/handler_pool.hpp>
-#include <bulkhead/supervision/unavailable.hpp>
+#include <bulkhead/supervision/handler_pool_state.hpp>
 
 #include <caf/event_based_actor.hpp>
 #include <caf/send.hpp>
 #include <caf/stateful_actor.hpp>
 
-#include <condition_variable>
-#include <deque>
 #include <exception>
 #include <mutex>
 #include <stdexcept>
 #include <string>
 #include <utility>
-#include <vector>
 
 namespace bulkhead::supervision {
 
 namespace {
 
-// One request in the hands of an instance.
-struct job {
-  actors::exchange_ref x;
-  std::shared_ptr<actors::reply_port> reply;
-  unsigned shard = 0;
+struct job {  // to an instance: serve this
+  call_ptr call;
 };
 struct start_instances {};  // to the supervisor: bring the pool to its size
 
@@ -39,52 +35,19 @@ BULKHEAD_END_MESSAGES(bulkhead_supervision);
 
 namespace bulkhead::supervision {
 
-// Shared by the pool and its actors. The mutex guards what follows it.
-struct handler_pool_state {
-  handler_pool_state(route_supervisor& s, handler_factory m, std::uint32_t n, std::uint32_t q)
-      : supervisor(s), make(std::move(m)), size(n), queue(q) {}
+namespace {
 
-  route_supervisor& supervisor;
-  const handler_factory make;
-  const std::uint32_t size;
-  const std::uint32_t queue;
-
-  std::mutex mutex;
-  std::condition_variable ended;
-  std::deque<job> waiting;
-  std::vector<caf::actor> idle;
-  std::uint32_t alive = 0;
-  bool filling = false;  // the supervisor actor is making instances
-  bool stopping = false;
-  caf::actor supervisor_actor;
-
-  // What an instance does next: `serve` fills `out`.
-  enum class step : std::uint8_t { serve, idle, quit };
-  [[nodiscard]] step next(const caf::actor& instance, job& out) {
-    const std::lock_guard lock(mutex);
-    if (!waiting.empty()) {
-      out = std::move(waiting.front());
-      waiting.pop_front();
-      return step::serve;
-    }
-    if (stopping) return step::quit;
-    idle.push_back(instance);
-    return step::idle;
+// The supervisor brings the pool to its size. A late instance may come back when there is none.
+void ask_for_more(handler_pool_state& pool) {
+  caf::actor supervisor;
+  {
+    const std::lock_guard lock(pool.mutex);
+    supervisor = pool.supervisor_actor;
   }
+  if (supervisor) caf::anon_send(supervisor, start_instances{});
+}
 
-  // Nobody will serve these before the back-off is over.
-  void turn_away_waiting() {
-    std::deque<job> left;
-    {
-      const std::lock_guard lock(mutex);
-      left.swap(waiting);
-    }
-    const auto wait = supervisor.backing_off().value_or(std::chrono::seconds(1));
-    for (job& j : left) {
-      j.reply->deliver(std::move(j.x), unavailable(wait), actors::verdict::completed);
-    }
-  }
-};
+}  // namespace
 
 // One instance: the handler's state lives and dies with the actor.
 class handler_actor final : public caf::event_based_actor {
@@ -99,12 +62,19 @@ class handler_actor final : public caf::event_based_actor {
   caf::behavior make_behavior() override {
     return {[this](job& first) {
       using step = handler_pool_state::step;
-      job j = std::move(first);
+      call_ptr c = std::move(first.call);
       for (auto todo = step::serve; todo == step::serve;) {
-        if (!serve(j)) {
-          return quit(caf::make_error(caf::sec::runtime_error, std::string("handler fault")));
+        switch (serve(*c)) {
+          case served::well:
+            break;
+          case served::badly:
+            return quit(caf::make_error(caf::sec::runtime_error, std::string("handler fault")));
+          case served::late:
+            if (pool_->came_back()) ask_for_more(*pool_);
+            return quit();
         }
-        todo = pool_->next(caf::actor_cast<caf::actor>(this), j);
+        c.reset();
+        todo = pool_->next(caf::actor_cast<caf::actor>(this), c);
         if (todo == step::quit) quit();
       }
     }};
@@ -128,26 +98,35 @@ class handler_actor final : public caf::event_based_actor {
     return task.take();
   }
 
-  // False after a fault: this instance's state is not to be trusted any more.
-  [[nodiscard]] bool serve(job& j) {
+  enum class served : std::uint8_t {
+    well,
+    badly,  // a fault: this instance's state is not to be trusted any more
+    late,   // past the deadline: it has been answered for, and this instance replaced
+  };
+
+  [[nodiscard]] served serve(pooled_call& c) {
+    if (c.at() == pooled_call::stage::over) return served::late;
     http::response r;
     auto how = actors::verdict::completed;
+    std::exception_ptr fault;
     try {
-      r = invoke(*handler_, j.x->request);
+      r = invoke(*handler_, c.request());
       r.collect();
-      pool_->supervisor.succeeded(j.x->request.id());
+      pool_->supervisor.succeeded(c.request().id());
     } catch (...) {
-      const http::request& q = j.x->request;
-      pool_->supervisor.fault(std::current_exception(),
-                              {.route = std::string(q.method_name()) + ' ' + std::string(q.path()),
-                               .request = q.id(),
-                               .shard = j.shard});
+      fault = std::current_exception();
       r = http::response::problem(500);
       how = actors::verdict::trapped;
     }
-    j.reply->deliver(std::move(j.x), std::move(r), how);
-    j.reply.reset();
-    return how == actors::verdict::completed;
+    // What is thrown past the deadline is no second fault.
+    if (!c.claim()) {
+      runtime::log::info("deadline", "request " + std::to_string(c.request().id()) +
+                                         ": its handler came back late; its answer is dropped");
+      return served::late;
+    }
+    if (fault) pool_->supervisor.fault(std::move(fault), place_of(c.request(), c.shard()));
+    c.deliver(std::move(r), how);
+    return how == actors::verdict::completed ? served::well : served::badly;
   }
 
   std::shared_ptr<handler_pool_state> pool_;
@@ -186,37 +165,25 @@ class handler_supervisor final : public caf::event_based_actor {
       auto h = pool_->supervisor.make_instance(pool_->make, started_ >= pool_->size, 0);
       if (h == nullptr) continue;  // until it works or backs off
       caf::actor instance;
-      job j;
-      bool busy = false;
+      call_ptr first;
       {
         // A stop that comes in between must find the instance, or nobody would ever end it.
         const std::lock_guard lock(pool_->mutex);
         if (pool_->stopping) continue;
-        instance = spawn<handler_actor, caf::monitored>(pool_, std::move(h));
+        instance = pool_->own_threads
+                       ? spawn<handler_actor, caf::monitored + caf::detached>(pool_, std::move(h))
+                       : spawn<handler_actor, caf::monitored>(pool_, std::move(h));
         ++started_;
         ++pool_->alive;
-        if (!pool_->waiting.empty()) {
-          j = std::move(pool_->waiting.front());
-          pool_->waiting.pop_front();
-          busy = true;
-        } else {
-          pool_->idle.push_back(instance);
-        }
+        first = pool_->next_waiting(instance);
+        if (!first) pool_->idle.push_back(instance);
       }
-      if (busy) caf::anon_send(instance, std::move(j));
+      if (first) caf::anon_send(instance, job{std::move(first)});
     }
   }
 
   void instance_down(const caf::down_msg& down) {
-    bool over = false;
-    {
-      const std::lock_guard lock(pool_->mutex);
-      --pool_->alive;
-      std::erase_if(pool_->idle, [&](const caf::actor& a) { return a.address() == down.source; });
-      if (pool_->alive == 0) pool_->ended.notify_all();
-      over = pool_->alive == 0 && pool_->stopping;
-    }
-    if (over) return quit();
+    pool_->ended_instance(down.source.id());
     fill();
   }
 
@@ -225,11 +192,20 @@ class handler_supervisor final : public caf::event_based_actor {
 };
 
 handler_pool::handler_pool(actors::actor_runtime& on, route_supervisor& supervisor,
-                           handler_factory make, std::uint32_t instances, std::uint32_t queue)
-    : state_(std::make_shared<handler_pool_state>(supervisor, std::move(make), instances, queue)) {
-  state_->supervisor_actor = on.native_system().spawn<handler_supervisor>(state_);
+                           handler_factory make, thread_budget& threads)
+    : state_(std::make_shared<handler_pool_state>(supervisor, std::move(make), threads,
+                                                  supervisor.spec().instances != 0
+                                                      ? supervisor.spec().instances
+                                                      : on.scheduler_threads())) {
+  // A pool whose instances cannot be held up by those of other routes needs a supervisor that
+  // cannot be either.
+  caf::actor_system& system = on.native_system();
+  const runtime::all_signals_blocked for_its_threads;
+  state_->supervisor_actor = state_->own_threads
+                                 ? system.spawn<handler_supervisor, caf::detached>(state_)
+                                 : system.spawn<handler_supervisor>(state_);
   actors::compat::forget_logger();
-  caf::anon_send(state_->supervisor_actor, start_instances{});
+  ask_for_more(*state_);
 }
 
 void handler_pool::register_messages() {
@@ -242,25 +218,43 @@ handler_pool::~handler_pool() {
   state_->ended.wait(lock, [this] { return !state_->filling; });
 }
 
-bool handler_pool::submit(actors::exchange& x, unsigned shard) {
-  job j{actors::exchange_ref(x), x.owner()->make_reply_port(), shard};
+call_ptr handler_pool::submit(actors::exchange& x, unsigned shard) {
+  auto c =
+      std::make_shared<pooled_call>(actors::exchange_ref(x), x.owner()->make_reply_port(), shard);
   caf::actor instance;
   bool refill = false;
   {
     const std::lock_guard lock(state_->mutex);
-    if (state_->stopping) return false;
-    if (!state_->idle.empty()) {
+    if (state_->stopping) return nullptr;
+    if (!state_->late.empty()) {
+      refill = state_->replace_late();
+      // One more overrun could not be paid for.
+      if (state_->threads.exhausted()) c = nullptr;
+    }
+    if (c && !state_->idle.empty()) {
       instance = std::move(state_->idle.back());
       state_->idle.pop_back();
-    } else {
-      if (state_->waiting.size() >= state_->queue) return false;
-      state_->waiting.push_back(j);
-      refill = state_->alive < state_->size;  // after a back-off nobody else starts them
+      static_cast<void>(c->begin(instance.id()));
+    } else if (c && state_->waiting.size() >= state_->supervisor.spec().queue) {
+      c = nullptr;
+    } else if (c) {
+      state_->waiting.push_back(c);
+      refill = refill || state_->alive < state_->size;  // after a back-off nobody else starts them
     }
   }
-  if (instance) caf::anon_send(instance, std::move(j));
-  if (refill) caf::anon_send(state_->supervisor_actor, start_instances{});
-  return true;
+  if (instance) caf::anon_send(instance, job{c});
+  if (refill) ask_for_more(*state_);
+  return c;
+}
+
+pooled_call::stage handler_pool::give_up(pooled_call& c) {
+  const auto was = state_->give_up(c);
+  if (was != pooled_call::stage::running) return was;
+  const auto limit = std::to_string(state_->supervisor.spec().deadline.count());
+  state_->supervisor.fault(exception_text{"deadline", "no answer within " + limit + " ms"},
+                           place_of(c.request(), c.shard()));
+  ask_for_more(*state_);
+  return was;
 }
 
 bool handler_pool::stop(runtime::milliseconds limit) {
@@ -270,9 +264,9 @@ bool handler_pool::stop(runtime::milliseconds limit) {
     actors::compat::post_exit(a, caf::exit_reason::user_shutdown);
   }
   // Instances and the making of them use the route's supervisor, which goes with the route.
-  const bool quiet = state_->ended.wait_for(
-      lock, limit, [this] { return state_->alive == 0 && !state_->filling; });
-  if (quiet && state_->supervisor_actor) {  // otherwise it ends with the last instance
+  const bool quiet = state_->ended.wait_for(lock, limit, [this] { return state_->quiet(); });
+  // Until then it hears of their ends: a second stop may find them quiet.
+  if (quiet && state_->supervisor_actor) {
     actors::compat::post_exit(std::exchange(state_->supervisor_actor, nullptr),
                               caf::exit_reason::user_shutdown);
   }

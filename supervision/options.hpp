@@ -38,6 +38,13 @@ struct server_options {
   // How long the control loop may be silent before /live says that it hangs. Longer than what the
   // slowest disk with certificates may take: who reads /live kills the process.
   std::chrono::milliseconds liveness_limit = std::chrono::seconds(10);
+  // Threads that handlers which overran their child_spec::deadline may hold at once. Each is
+  // replaced until there are so many; then the routes that have such handlers answer 503 and
+  // ready() is false, until one comes back. At least 1.
+  std::uint32_t abandoned_threads = 64;
+  // A shard that is held up by one thing for so long is reported: an inline handler that blocks
+  // keeps all connections of its shard waiting. 0: nobody looks.
+  std::chrono::milliseconds stall_threshold{25};
   // How often the certificate files are looked at.
   std::chrono::milliseconds certificate_check = std::chrono::seconds(1);
   // SIGTERM and SIGINT stop, SIGHUP reloads. Off: the program that embeds us sees to it.

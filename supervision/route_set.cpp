@@ -1,6 +1,8 @@
 #include <bulkhead/supervision/route_set.hpp>
 #include <bulkhead/supervision/spec_check.hpp>
 
+#include <algorithm>
+#include <chrono>
 #include <exception>
 #include <stdexcept>
 #include <utility>
@@ -17,9 +19,13 @@ std::shared_ptr<handler> first_instance(const supervised_route& r) {
   }
 }
 
+route_set::route_set(ledger& faults, abandonment late)
+    : faults_(faults), threads_(late.threads, std::move(late.on_change)) {}
+
 result<std::unique_ptr<route_set>> route_set::make(const router& r, const runtime::clock& time,
-                                                   ledger& faults, actors::actor_runtime* actors) {
-  auto set = std::make_unique<route_set>();
+                                                   ledger& faults, actors::actor_runtime* actors,
+                                                   abandonment late) {
+  auto set = std::make_unique<route_set>(faults, std::move(late));
   for (const route& given : r.routes()) {
     supervised_route s{given, nullptr, nullptr, nullptr};
     child_spec& spec = s.what.spec;
@@ -32,9 +38,7 @@ result<std::unique_ptr<route_set>> route_set::make(const router& r, const runtim
     }
     s.supervisor = std::make_unique<route_supervisor>(spec, time, faults);
     if (spec.placement == placement::actor && actors != nullptr) {
-      s.pool = std::make_unique<handler_pool>(
-          *actors, *s.supervisor, given.make,
-          spec.instances != 0 ? spec.instances : actors->scheduler_threads(), spec.queue);
+      s.pool = std::make_unique<handler_pool>(*actors, *s.supervisor, given.make, set->threads_);
     }
     if (spec.placement == placement::cell) s.cells = std::make_unique<cell_figures>();
     set->routes_.push_back(std::move(s));
@@ -49,9 +53,13 @@ std::uint64_t route_set::restarts() const noexcept {
 }
 
 bool route_set::stop(runtime::milliseconds limit) {
+  // One limit for all of them: each may have a handler that does not come back.
+  const auto until = std::chrono::steady_clock::now() + limit;
   bool quiet = true;
   for (supervised_route& s : routes_) {
-    if (s.pool) quiet = s.pool->stop(limit) && quiet;
+    const auto left =
+        std::chrono::duration_cast<runtime::milliseconds>(until - std::chrono::steady_clock::now());
+    if (s.pool) quiet = s.pool->stop(std::max(left, runtime::milliseconds(0))) && quiet;
   }
   return quiet;
 }

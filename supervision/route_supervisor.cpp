@@ -45,6 +45,12 @@ exception_text describe(std::exception_ptr thrown) noexcept {
   }
 }
 
+route_supervisor::place place_of(const http::request& r, unsigned shard) {
+  return {.route = std::string(r.method_name()) + ' ' + std::string(r.path()),
+          .request = r.id(),
+          .shard = shard};
+}
+
 route_supervisor::route_supervisor(child_spec spec, const runtime::clock& time, ledger& faults)
     : spec_(std::move(spec)),
       time_(time),

@@ -121,4 +121,7 @@ class route_supervisor {
   std::atomic<std::uint64_t> unrestarted_{0};  // the last fault whose restart is to come
 };
 
+// Where a request was being served.
+[[nodiscard]] route_supervisor::place place_of(const http::request& r, unsigned shard);
+
 }  // namespace bulkhead::supervision

@@ -9,7 +9,9 @@
 #include <bulkhead/supervision/server.hpp>
 #include <bulkhead/supervision/server_metrics.hpp>
 #include <bulkhead/supervision/server_tree.hpp>
+#include <bulkhead/supervision/stall_report.hpp>
 #include <bulkhead/supervision/supervised_dispatcher.hpp>
+#include <bulkhead/supervision/watchdog.hpp>
 
 #include <algorithm>
 #include <atomic>
@@ -25,6 +27,7 @@ namespace bulkhead::supervision {
 namespace {
 
 constexpr std::string_view draining_reason = "draining";
+constexpr std::string_view no_threads_reason = "handler threads exhausted";
 
 constexpr std::initializer_list<int> all_signals = {SIGTERM, SIGINT, SIGHUP};
 
@@ -92,12 +95,13 @@ struct server::state {
   runtime::shard control{999, time};
   pulse control_pulse{control, options.liveness_limit};
   std::unique_ptr<runtime::signal_source> signals;
-  // In the order in which they may be destroyed, last first: shards with their workers before the
-  // zygote that these come from, and before the handlers that they
-  // call, handlers before the actor system that they run on.
+  // In the order in which they may be destroyed, last first: shards, with their workers, before the
+  // watchdog that they wake and the handlers that they call, handlers before the actor system that
+  // they run on, and all before the zygote, which its own threads outlive no fork of.
   std::unique_ptr<cell_zygote> zygote;
   std::unique_ptr<actors::actor_runtime> actor_runtime;
   std::unique_ptr<route_set> routes;
+  std::unique_ptr<watchdog> stalls;
   std::unique_ptr<actors::serving_group> group;
   std::unique_ptr<admin_listener> admin;
 
@@ -110,8 +114,10 @@ struct server::state {
   result<void> prepare();
   result<void> start();
   result<void> start_admin();
+  void start_watchdog();
   void undo_start() noexcept;
   std::unique_ptr<actors::dispatcher> make_dispatcher(unsigned shard);
+  void abandoned_threads_changed(bool exhausted);
   void begin_drain();
   actors::counters_snapshot counters() const;
   tree_node tree() const;
@@ -129,6 +135,7 @@ server::~server() {
   state_->not_ready.raise(draining_reason);
   if (state_->admin) state_->admin->stop_and_join();
   if (state_->group) state_->group->stop_and_join();
+  if (state_->stalls) state_->stalls->stop();
   if (state_->routes && !state_->routes->stop(runtime::milliseconds(100)) &&
       state_->actor_runtime) {
     state_->actor_runtime->abandon();
@@ -174,7 +181,9 @@ result<void> server::start() {
 void server::state::undo_start() noexcept {
   admin.reset();
   signals.reset();
+  if (stalls) stalls->stop();
   group.reset();
+  stalls.reset();
   if (routes) static_cast<void>(routes->stop(handler_grace));
   routes.reset();
   actor_runtime.reset();
@@ -206,7 +215,10 @@ result<void> server::state::start() {
     handler_pool::register_messages();
     actor_runtime = std::make_unique<actors::actor_runtime>(options.handler_threads);
   }
-  auto set = route_set::make(routes_given, time, faults, actor_runtime.get());
+  auto set = route_set::make(
+      routes_given, time, faults, actor_runtime.get(),
+      {.threads = options.abandoned_threads,
+       .on_change = [this](bool exhausted) { abandoned_threads_changed(exhausted); }});
   if (!set) return set.why();
   routes = std::move(*set);
 
@@ -251,6 +263,7 @@ result<void> server::state::start() {
       }
     });
   }
+  if (options.stall_threshold > std::chrono::milliseconds(0)) start_watchdog();
   if (admin) runtime::log::info("server", "admin on " + admin->address());
   group->start();
   not_ready.clear("starting");
@@ -263,6 +276,14 @@ std::unique_ptr<actors::dispatcher> server::state::make_dispatcher(unsigned shar
     return std::make_unique<supervised_dispatcher>(*routes, shard, zygote.get());
   }
   return std::make_unique<actors::worker_dispatcher>(bare_handlers(*routes));
+}
+
+void server::state::start_watchdog() {
+  stalls = std::make_unique<watchdog>(
+      std::chrono::duration_cast<runtime::milliseconds>(options.stall_threshold),
+      [this](const watchdog::stall& s) { report_stall(s, time, faults); });
+  for (const auto& s : group->shards()) stalls->watch(s->loop().index(), s->loop().heart());
+  stalls->start();
 }
 
 result<void> server::state::start_admin() {
@@ -299,6 +320,19 @@ std::string server::state::metrics() const {
   return metrics_page(f);
 }
 
+// On a shard's thread, or that of a handler which has come back.
+void server::state::abandoned_threads_changed(bool exhausted) {
+  if (exhausted) {
+    not_ready.raise(no_threads_reason);
+    runtime::log::error("server", "not ready: late handlers hold " +
+                                      std::to_string(options.abandoned_threads) +
+                                      " threads (abandoned_threads)");
+  } else {
+    not_ready.clear(no_threads_reason);
+    runtime::log::info("server", "a late handler has come back: threads may be replaced again");
+  }
+}
+
 void server::state::begin_drain() {
   if (std::exchange(draining, true)) return;
   not_ready.raise(draining_reason);
@@ -327,6 +361,7 @@ int server::run() {
     runtime::log::error("server", "a shard is stuck in an inline handler and is left behind");
     s.left_behind = true;
   }
+  if (s.stalls) s.stalls->stop();
   const bool quiet = s.routes->stop(handler_grace);
   if (!quiet) {
     runtime::log::error("server", "a handler on the scheduler did not return and is left behind");
@@ -349,7 +384,11 @@ void server::stop() noexcept {
 actors::counters_snapshot server::state::counters() const {
   actors::counters_snapshot sum;
   if (group) sum = group->counters();
-  if (routes) sum.restarted = routes->restarts();
+  if (stalls) sum.stalls = stalls->stalls();
+  if (routes) {
+    sum.restarted = routes->restarts();
+    sum.abandoned_threads = routes->abandoned_threads();
+  }
   return sum;
 }
 

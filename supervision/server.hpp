@@ -46,7 +46,8 @@ class server {
   [[nodiscard]] std::string admin_address() const;
   [[nodiscard]] actors::counters_snapshot counters() const;
   [[nodiscard]] const ledger& faults() const noexcept;
-  // False before start(), from the first moment of a stop, and while any other reason holds.
+  // False before start(), from the first moment of a stop, while late handlers hold as many threads
+  // as they may, and while any other reason holds.
   [[nodiscard]] bool ready() const noexcept;
   // The reasons why not. A program may raise and clear reasons of its own.
   [[nodiscard]] supervision::readiness& readiness() noexcept;

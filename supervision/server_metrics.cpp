@@ -59,6 +59,8 @@ void add_requests(exposition& out, const server_figures& f) {
   out.counter("bulkhead_requests_aborted_total", "Requests that the client or a deadline ended.",
               c.aborted);
   out.gauge("bulkhead_requests_in_flight", "Requests started and not ended.", c.in_flight);
+  out.gauge("bulkhead_abandoned_threads", "Threads that late handlers hold.", c.abandoned_threads);
+  out.counter("bulkhead_stalls_total", "How often a shard was held up.", c.stalls);
   out.counter("bulkhead_messages_sent_total", "Data messages to mailboxes of connections.",
               c.messages_sent);
   out.counter("bulkhead_messages_handled_total", "Data messages that connections handled.",

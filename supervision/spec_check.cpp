@@ -95,6 +95,15 @@ result<void> check(const child_spec& s, const std::string& who) {
     return bad(who,
                "shutdown must be brutal_kill, up to 24 hours, or infinity" + given(s.shutdown));
   }
+  if (s.deadline < std::chrono::milliseconds(0)) {
+    return bad(who, "deadline must not be negative" + given(s.deadline));
+  }
+  if (s.deadline > std::chrono::milliseconds(0) && s.placement != placement::actor) {
+    return bad(who, s.placement == placement::cell
+                        ? "deadline is for placement actor; a cell has cell.deadline"
+                        : "deadline needs placement actor: nothing can take a shard back from a "
+                          "handler");
+  }
   if (s.placement != placement::inline_ && s.queue == 0) {
     return bad(who, "queue must be at least 1");
   }

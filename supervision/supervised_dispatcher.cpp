@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <exception>
 #include <stdexcept>
-#include <string>
 #include <utility>
 
 namespace bulkhead::supervision {
@@ -27,13 +26,16 @@ supervised_dispatcher::supervised_dispatcher(const route_set& routes, unsigned s
   children_.reserve(routes.routes().size());
   for (const supervised_route& r : routes.routes()) {
     child c{.route = &r};
-    if (r.what.spec.placement == placement::cell) {
+    const child_spec& spec = r.supervisor->spec();
+    if (spec.placement == placement::cell) {
       const auto index = static_cast<std::uint32_t>(&r - routes.routes().data());
       auto pool = cell_pool::start(*zygote, index, *r.supervisor, *r.cells, shard);
       if (!pool) throw std::runtime_error(pool.why().message());
       c.cells = std::move(*pool);
     } else if (!r.pool) {
       c.instance = first_instance(r);
+    } else if (spec.deadline > std::chrono::milliseconds(0)) {
+      c.deadlines = std::make_unique<call_deadlines>(*r.pool, spec, shard, routes.faults());
     }
     children_.push_back(std::move(c));
   }
@@ -56,7 +58,8 @@ void supervised_dispatcher::dispatch(actors::exchange& x) {
     if (c.cells->submit(x)) return;
   } else if (!c.route->pool) {
     return run_inline(x, c);
-  } else if (c.route->pool->submit(x, shard_)) {
+  } else if (auto call = c.route->pool->submit(x, shard_)) {
+    if (c.deadlines) c.deadlines->watch(std::move(call));
     return;
   }
   c.route->supervisor->give_back(id);
@@ -111,11 +114,8 @@ void supervised_dispatcher::task_done(actors::exchange& x, void* self) noexcept 
 // coroutine may outlive that: its fault says nothing about the instance which came after.
 void supervised_dispatcher::trapped(actors::exchange& x, child& c) noexcept {
   if (x.kept() == nullptr || x.kept() == c.instance.get()) c.instance.reset();
-  const bool restart_now = c.route->supervisor->fault(
-      std::current_exception(),
-      {.route = std::string(x.request.method_name()) + ' ' + std::string(x.request.path()),
-       .request = x.request.id(),
-       .shard = shard_});
+  const bool restart_now =
+      c.route->supervisor->fault(std::current_exception(), place_of(x.request, shard_));
   if (restart_now && !c.instance) static_cast<void>(ensure_instance(c));
   x.answer(http::response::problem(500), actors::verdict::trapped);
 }

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <bulkhead/actors/dispatcher.hpp>
+#include <bulkhead/supervision/call_deadlines.hpp>
 #include <bulkhead/supervision/cell_pool.hpp>
 #include <bulkhead/supervision/route_set.hpp>
 
@@ -27,8 +28,9 @@ class supervised_dispatcher final : public actors::dispatcher {
   // This shard's instance of a route's handler.
   struct child {
     const supervised_route* route = nullptr;
-    std::shared_ptr<handler> instance = {};  // null: a restart waits for the next request
-    std::unique_ptr<cell_pool> cells = {};   // placement cell only
+    std::shared_ptr<handler> instance = {};          // null: a restart waits for the next request
+    std::unique_ptr<call_deadlines> deadlines = {};  // placement actor with a deadline only
+    std::unique_ptr<cell_pool> cells = {};           // placement cell only
   };
 
   void run_inline(actors::exchange& x, child& c);

@@ -49,8 +49,9 @@ TEST_CASE("counters print as one line of JSON with every name") {
   CHECK(json.find('\n') == std::string::npos);
   CHECK(json.find("\"completed\":4501,") != std::string::npos);
   CHECK(json.find("\"trapped\":400,") != std::string::npos);
-  for (const char* name : {"admitted", "open", "closed", "rejected", "started", "in_flight",
-                           "aborted", "restarted", "lost", "truncated", "late", "malformed"}) {
+  for (const char* name :
+       {"admitted", "open", "closed", "rejected", "started", "in_flight", "aborted", "restarted",
+        "abandoned_threads", "stalls", "lost", "truncated", "late", "malformed"}) {
     CAPTURE(name);
     CHECK(json.find('"' + std::string(name) + "\":0") != std::string::npos);
   }

@@ -56,6 +56,8 @@ TEST_CASE("each key sets its own option") {
       {"server", "drain_limit_ms = 0", [](s x) { return x.server.drain_limit == 0ms; }},
       {"server", "liveness_limit_ms = 5",
        [](s x) { return x.server.liveness_limit == std::chrono::milliseconds(5); }},
+      {"server", "abandoned_threads = 3", [](s x) { return x.server.abandoned_threads == 3; }},
+      {"server", "stall_threshold_ms = 0", [](s x) { return x.server.stall_threshold == 0ms; }},
       {"server", R"(server_name = "")", [](s x) { return x.server.server_name.empty(); }},
       {"server", "test_routes = true", [](s x) { return x.test_routes; }},
       {"tls", R"(min_version = "1.3")",

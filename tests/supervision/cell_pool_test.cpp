@@ -178,7 +178,7 @@ TEST_CASE("a worker that overruns its deadline costs a 503, and is killed althou
   b.time.advance(milliseconds(501));  // grace
   b.settle();
   CHECK(gone(board->pid));
-  CHECK(b.counters().trapped == 1);
+  CHECK(b.counters().aborted == 1);  // by a deadline
 }
 
 TEST_CASE("too much resident memory costs a 500, and the worker") {
@@ -417,11 +417,11 @@ TEST_CASE("options of cells that make no sense are refused with their name") {
     return why_not_started(router().get("/x", pid_of_worker, s));
   };
   CHECK(refused([](child_spec& s) { s.cell.workers = 0; }) ==
-        "route GET /x: cell.workers must be from 1 to 1024");
+        "route GET /x: cell.workers must be from 1 to 1024; given: 0");
   CHECK(refused([](child_spec& s) { s.cell.spares = 0; }).find("cell.spares must be from 1") !=
         std::string::npos);
   CHECK(refused([](child_spec& s) { s.cell.deadline = milliseconds(-1); }) ==
-        "route GET /x: cell.deadline must not be negative");
+        "route GET /x: cell.deadline must be 0 (none) or up to 24 hours; given: -1 ms");
   CHECK(refused([](child_spec& s) { s.queue = 0; }) == "route GET /x: queue must be at least 1");
 }
 

@@ -68,6 +68,7 @@ struct pool_bench : connection_bench {
   shared_clock restarts;
   router routes;
   ledger faults;
+  abandonment late;
   std::unique_ptr<route_set> set;
   std::unique_ptr<supervised_dispatcher> dispatcher;
 
@@ -77,7 +78,7 @@ struct pool_bench : connection_bench {
     if (set) CHECK(set->stop(std::chrono::seconds(20)));
   }
   void start() {
-    auto made = route_set::make(routes, restarts, faults, &actors);
+    auto made = route_set::make(routes, restarts, faults, &actors, late);
     REQUIRE(made);
     set = std::move(*made);
     dispatcher = std::make_unique<supervised_dispatcher>(*set, 0);

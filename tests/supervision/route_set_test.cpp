@@ -37,6 +37,8 @@ TEST_CASE("a child spec that makes no sense is refused with its route and what i
       {"restart_backoff.factor", [](auto& s) { s.backoff.factor = 0.99; }},
       {"restart_backoff.jitter", [](auto& s) { s.backoff.jitter = -0.1; }},
       {"restart_backoff.jitter", [](auto& s) { s.backoff.jitter = 1.1; }},
+      {"deadline must not be negative", [](auto& s) { s.deadline = milliseconds(-1); }},
+      {"deadline needs placement actor", [](auto& s) { s.deadline = milliseconds(1); }},
       {"queue must be",
        [](auto& s) {
          s.placement = placement::actor;

@@ -59,7 +59,7 @@ TEST_CASE("a route that backs off shows for how long") {
   const std::string text = b.text();
   CHECK(text.find("[backing_off]") != std::string::npos);
   CHECK(text.find(" faults=2 restarts=0 retry_after_ms=200\n") != std::string::npos);
-  CHECK(route_state(*b.route().supervisor) == "backing_off");
+  CHECK(to_string(b.route().supervisor->state()) == "backing_off");
   b.time.advance(milliseconds(200));
   CHECK(b.text().find("[in_service]") != std::string::npos);
 }
