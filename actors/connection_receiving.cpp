@@ -201,7 +201,7 @@ void connection_core::consume(std::string_view bytes) {
         body_bytes_ = 0;
         request_began_ = env_.shard.now();
         continue_due_ = bytes.empty() && parser_->expects_continue();
-        if (first_ == nullptr) say_continue();
+        if (first_ == nullptr && !stream_) say_continue();
         break;
       case http::request_parser::progress::complete: {
         in_body_ = continue_due_ = false;

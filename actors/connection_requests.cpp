@@ -77,6 +77,8 @@ void connection_core::answer_in_turn(exchange& x) {
     } else {
       env_.output.add(std::move(content));
     }
+  } else {
+    static_cast<void>(x.response.take_content());  // lets go of a source that nobody will ask
   }
   if (x.counted_ && !stream_) {
     if (x.how() == verdict::trapped) {
@@ -101,7 +103,7 @@ void connection_core::answer_queue() {
     x->references_.fetch_sub(1, std::memory_order_relaxed);  // the queue's
     answer_in_turn(*x);
   }
-  if (first_ == nullptr) say_continue();
+  if (first_ == nullptr && !stream_) say_continue();
 }
 
 // An error of the client: answered after what was asked before it, then the connection closes.

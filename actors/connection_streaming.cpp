@@ -87,6 +87,11 @@ bool connection_core::fill_from_stream() {
       --in_flight_;
       ++unsent_responses_;
       if (!close_after_) answer_queue();
+      // Its head promised more requests before there was a reason to take none.
+      if ((draining_ || no_more_requests_) && in_flight_ == 0 && !request_arriving()) {
+        if (draining_) ending_ = ending::stopped;
+        close_after_ = true;
+      }
       return true;
     case http::body_source::state::failed:
       stream_.reset();

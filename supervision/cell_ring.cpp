@@ -10,7 +10,7 @@ namespace {
 constexpr std::size_t alignment = alignof(frame_header);
 // An empty ring starts over from its front once it has come this far: quiet traffic then touches
 // few pages, and stays in the cache.
-constexpr std::uint64_t start_over = 32UL * 1024;
+constexpr std::uint64_t start_over = 8UL * 1024;
 
 constexpr std::size_t padded(std::size_t size) noexcept {
   return (size + alignment - 1) / alignment * alignment;

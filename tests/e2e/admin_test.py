@@ -109,7 +109,7 @@ class Admin(unittest.TestCase):
             self.assertRegex(tree, r"\Aserver bulkhead \[ready\] mode=actor\n")
             self.assertIn("├─ shard 0 connections=1\n", tree)
             self.assertIn(f"├─ listener 127.0.0.1:{server.port} protocol=https\n", tree)
-            self.assertRegex(tree, r"└─ route GET /trap/actor \[in_service\] placement=actor ")
+            self.assertRegex(tree, r"├─ route GET /trap/actor \[in_service\] placement=actor ")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,5 @@
 """A client that counts nothing and hides nothing: one connection, bytes out, responses in."""
+import contextlib
 import socket
 import ssl
 import struct
@@ -115,11 +116,40 @@ class Client:
         while 100 <= status < 200:
             interim.append(status)
             status, headers = self._head()
+        if headers.get("transfer-encoding") == "chunked" and not head_only:
+            return Response(status, headers, self._chunks(), interim)
         size = 0 if head_only or status in (204, 304) else int(headers["content-length"])
         while len(self.buffer) < size:
             self._more()
         body, self.buffer = self.buffer[:size], self.buffer[size:]
         return Response(status, headers, body, interim)
+
+    def rest(self):
+        """Everything up to the clean end."""
+        with contextlib.suppress(EOFError):
+            while True:
+                self._more()
+        taken, self.buffer = self.buffer, b""
+        return taken
+
+    def _exactly(self, size):
+        while len(self.buffer) < size:
+            self._more()
+        taken, self.buffer = self.buffer[:size], self.buffer[size:]
+        return taken
+
+    def _chunks(self):
+        body = b""
+        while True:
+            while b"\r\n" not in self.buffer:
+                self._more()
+            line, self.buffer = self.buffer.split(b"\r\n", 1)
+            piece = self._exactly(int(line, 16))
+            if self._exactly(2) != b"\r\n":
+                raise ValueError("a chunk without its end")
+            if not piece:
+                return body
+            body += piece
 
     def request(self, method, path, body=None, fields=()):
         lines = [f"{method} {path} HTTP/1.1", "Host: localhost", *fields]
