@@ -88,11 +88,11 @@ class Kinds(unittest.TestCase):
             self.assertEqual(counters["connection_faults"], 0)
 
     def test_what_a_cell_produces_arrives_whole_however_slowly_it_is_read(self):
-        expected = b"".join(str(n).encode().ljust(1023, b".") + b"\n" for n in range(3000))
+        expected = b"".join(str(n).encode().ljust(1023, b".") + b"\n" for n in range(12000))
         with Server() as server, Client(server) as c, Client(server) as other:
             for minor in ("1", "0"):
                 c = Client(server) if minor == "0" else c
-                c.send(f"GET /stream/cell/3000 HTTP/1.{minor}\r\nHost: localhost\r\n\r\n")
+                c.send(f"GET /stream/cell/12000 HTTP/1.{minor}\r\nHost: localhost\r\n\r\n")
                 eventually("the client's window is full", lambda: server.counters()["in_flight"] == 1)
                 self.assertEqual(other.get("/small").status, 200)
                 if minor == "1":
@@ -100,7 +100,7 @@ class Kinds(unittest.TestCase):
                     self.assertEqual(c.get("/small").status, 200)
                 else:  # until the connection is closed
                     self.assertEqual(c.rest().split(b"\r\n\r\n", 1)[1], expected)
-            self.assertEqual(other.request("HEAD", "/stream/cell/3000").status, 200)
+            self.assertEqual(other.request("HEAD", "/stream/cell/12000").status, 200)
             self.assertEqual(other.get("/small").status, 200)
             self.assertEqual(other.get("/stream/cell/1").body, expected[:1024])
 

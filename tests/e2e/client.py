@@ -139,7 +139,7 @@ class Client:
         return taken
 
     def _chunks(self):
-        body = b""
+        body = bytearray()
         while True:
             while b"\r\n" not in self.buffer:
                 self._more()
@@ -148,7 +148,7 @@ class Client:
             if self._exactly(2) != b"\r\n":
                 raise ValueError("a chunk without its end")
             if not piece:
-                return body
+                return bytes(body)
             body += piece
 
     def request(self, method, path, body=None, fields=()):
