@@ -24,6 +24,7 @@ using http::request;
 using http::response;
 using http::task;
 using runtime::sleep_for;
+using supervision::cell_options;
 using supervision::child_spec;
 using supervision::factory;
 using supervision::mode;
@@ -33,6 +34,7 @@ using supervision::restart_intensity;
 using supervision::router;
 using supervision::server;
 using supervision::server_options;
+using supervision::syscall_filter;
 namespace log = runtime::log;
 
 // A certificate chain and its key, from PEM files; everything else at its default.
