@@ -24,8 +24,9 @@ namespace bulkhead::supervision {
 // A request on its way through a pool.
 struct cell_job {
   actors::exchange_ref x;
-  unsigned deaths = 0;    // of workers that had it in their ring without having begun it
-  bool replayed = false;  // its worker died with it, and it was given to another
+  runtime::steady_time since{};  // it came
+  unsigned deaths = 0;           // of workers that had it in their ring without having begun it
+  bool replayed = false;         // its worker died with it, and it was given to another
 };
 
 // Why the server ends a worker, or why it ended.

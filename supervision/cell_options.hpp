@@ -25,8 +25,9 @@ struct cell_options {
   std::uint32_t workers = 1;
   // Ready ones beyond that, for the moment when a busy one dies. At least 1.
   std::uint32_t spares = 1;
-  // From the moment that a worker has the request: then 503, SIGTERM, and SIGKILL after `grace`.
-  // 0: no deadline, and a handler that hangs keeps its worker.
+  // From the moment that a worker has the request: then 503, SIGTERM, and SIGKILL after `grace`. A
+  // request that waited so long for a worker gets 503 as well. 0: no deadline, and a handler that
+  // hangs keeps its worker.
   std::chrono::milliseconds deadline = std::chrono::seconds(30);
   std::chrono::milliseconds grace = std::chrono::milliseconds(500);
   // Bytes of address space that a worker may add to what it has at its start (RLIMIT_AS): further

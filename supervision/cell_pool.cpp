@@ -33,7 +33,7 @@ void answer(const cell_job& job, http::response r, actors::verdict v) noexcept {
 }  // namespace
 
 bool cell_pool::submit(actors::exchange& x) {
-  cell_job job{.x = actors::exchange_ref(x)};
+  cell_job job{.x = actors::exchange_ref(x), .since = loop_->now()};
   if (waiting_.empty()) {
     if (cell* c = choose()) {
       give(*c, std::move(job));
@@ -42,6 +42,7 @@ bool cell_pool::submit(actors::exchange& x) {
   }
   replenish();  // after a back-off nobody else does
   if (waiting_.size() >= supervisor_.spec().queue || members_.empty()) return false;
+  if (options_.deadline.count() != 0) arm(job.since + options_.deadline);
   waiting_.push_back(std::move(job));
   return true;
 }
@@ -71,6 +72,7 @@ cell* cell_pool::choose() noexcept {
 void cell_pool::give(cell& to, cell_job job) {
   const actors::exchange_ref x = job.x;
   if (!to.send(std::move(job), loop_->now())) {
+    supervisor_.give_back(x->request.id());
     return x->answer(http::response::problem(431));
   }
   auto due = runtime::steady_time::max();
@@ -114,6 +116,18 @@ void cell_pool::turn_away_waiting() noexcept {
     supervisor_.give_back(job.x->request.id());
     answer(job, unavailable(wait), actors::verdict::completed);
   }
+}
+
+// Those that waited as long as they may be served: no handler did anything wrong.
+void cell_pool::turn_away_late(runtime::steady_time& next) noexcept {
+  if (options_.deadline.count() == 0) return;
+  while (!waiting_.empty() && waiting_.front().since + options_.deadline <= loop_->now()) {
+    const cell_job job = std::move(waiting_.front());
+    waiting_.pop_front();
+    supervisor_.give_back(job.x->request.id());
+    answer(job, unavailable(std::chrono::seconds(1)), actors::verdict::aborted);
+  }
+  if (!waiting_.empty()) next = std::min(next, waiting_.front().since + options_.deadline);
 }
 
 // -- answers --------------------------------------------------------------------------------------

@@ -84,6 +84,7 @@ class cell_pool final : public runtime::turn_hook {
   void give(cell& to, cell_job job);
   void requeue(std::deque<cell_job> jobs) noexcept;
   void turn_away_waiting() noexcept;
+  void turn_away_late(runtime::steady_time& next) noexcept;
   void show(std::int64_t workers, std::int64_t busy, std::int64_t waiting) noexcept;
   void read_answers(cell& c);
   void answered(cell& c, cell::answer a);

@@ -372,6 +372,7 @@ void cell_pool::scan() noexcept {
   for (const std::uint32_t token : tokens) {
     if (member* m = find(token)) look_after(*m, now, next);
   }
+  turn_away_late(next);
   if (next != runtime::steady_time::max()) arm(next);
   feed();
 }

@@ -181,6 +181,29 @@ TEST_CASE("a worker that overruns its deadline costs a 503, and is killed althou
   CHECK(b.counters().aborted == 1);  // by a deadline
 }
 
+TEST_CASE("a request that waits for a worker longer than the deadline gets 503, and is no fault") {
+  const blackboard board;
+  child_spec spec = cell_spec();
+  spec.cell.deadline = milliseconds(1'000);
+  cell_bench b(router().get(
+      "/x",
+      [at = board.get()](const request& r) {
+        if (r.query() == "slow") block(at);
+        return response::text("");
+      },
+      spec));
+  b.deliver(get("/x?slow"));
+  REQUIRE(b.until([&] { return board->waiting == 1; }));
+  b.deliver(get("/x"));
+  b.time.advance(milliseconds(400));
+  b.deliver(get("/x"));
+  b.time.advance(milliseconds(601));
+  CHECK(b.wait(2) == "503 503");
+  CHECK(b.faults.total() == 1);  // the first one's
+  CHECK(b.wait(3) == "503 503 200");
+  CHECK(b.counters().aborted == 2);
+}
+
 TEST_CASE("too much resident memory costs a 500, and the worker") {
   const blackboard board;
   child_spec spec = cell_spec();
