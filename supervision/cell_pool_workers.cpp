@@ -102,11 +102,11 @@ result<std::unique_ptr<cell_pool>> cell_pool::start(const cell_zygote& zygote, s
   if (!bell) return error(error_category::resource, "eventfd: " + errno_text(errno));
   std::unique_ptr<cell_pool> pool(
       new cell_pool(zygote, std::move(*channel), std::move(bell), supervisor, figures, shard));
+  result<void> ok;
   const std::uint32_t all = pool->options_.workers + pool->options_.spares;
-  for (std::uint32_t i = 0; i < all; ++i) {
-    if (auto ok = pool->order_worker(); !ok) return ok.why();
-  }
-  if (auto ok = pool->await_start(); !ok) return ok.why();
+  for (std::uint32_t i = 0; ok && i < all; ++i) ok = pool->order_worker();
+  if (ok) ok = pool->await_start();
+  if (!ok) return ok.why();
   return pool;
 }
 
@@ -150,11 +150,9 @@ result<void> cell_pool::order_worker() {
     return error(error_category::resource, "the zygote takes no orders: " + errno_text(errno));
   }
   segment->close_descriptor();
-  members_.push_back({.worker = std::make_unique<cell>(order.token, std::move(*segment)),
-                      .death = nullptr,
-                      .gone_at = {},
-                      .kill_at = {},
-                      .ordered = loop_ != nullptr ? loop_->now() : runtime::steady_time{}});
+  member& m = members_.emplace_back();
+  m.worker = std::make_unique<cell>(order.token, std::move(*segment));
+  if (loop_ != nullptr) m.ordered = loop_->now();
   figures_.forked.fetch_add(1, std::memory_order_relaxed);
   return {};
 }
