@@ -234,7 +234,10 @@ result<void> cell_pool::await_start() {
       } else if (report.what == zygote_report::kind::refused) {
         return error(error_category::resource,
                      "route " + supervisor_.spec().id + ": no worker can be forked: " +
-                         errno_text(report.status) + "; raise the limit of processes");
+                         (report.status == ENOSYS
+                              ? std::string("this kernel has no pidfd_open(), which Linux 5.3 "
+                                            "brought; use another placement")
+                              : errno_text(report.status) + "; raise the limit of processes"));
       } else {
         return error(error_category::configuration, why_not_started(*m->worker, report.status));
       }
