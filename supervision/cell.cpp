@@ -216,7 +216,7 @@ bool cell::may_sleep() noexcept {
   const bool room = body_waits();
   segment_->bell.server_waits.store(waits_for_frames | (room ? waits_for_room : 0),
                                     std::memory_order_seq_cst);
-  std::atomic_thread_fence(std::memory_order_seq_cst);
+  full_fence();
   return !pending() && !(room && requests_.room() != 0);
 }
 

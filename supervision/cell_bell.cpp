@@ -12,14 +12,14 @@ void futex_wait(std::atomic<std::uint32_t>& word, std::uint32_t while_it_is) noe
 }
 
 void wake_worker(cell_bell& bell) noexcept {
-  std::atomic_thread_fence(std::memory_order_seq_cst);
+  full_fence();
   if (bell.worker_sleeps.load(std::memory_order_relaxed) == 0) return;
   if (bell.worker_sleeps.exchange(0, std::memory_order_relaxed) == 0) return;
   ::syscall(SYS_futex, &bell.worker_sleeps, FUTEX_WAKE, 1, nullptr, nullptr, 0);
 }
 
 void wake_server(cell_bell& bell, std::uint32_t what, int eventfd) noexcept {
-  std::atomic_thread_fence(std::memory_order_seq_cst);
+  full_fence();
   if ((bell.server_waits.load(std::memory_order_relaxed) & what) == 0) return;
   if ((bell.server_waits.exchange(0, std::memory_order_relaxed) & what) == 0) return;
   const std::uint64_t one = 1;
