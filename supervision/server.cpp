@@ -249,6 +249,8 @@ result<void> server::state::start() {
       control, actor_runtime.get());
   if (!opened) return opened.why();
   group = std::move(*opened);
+  // Before the admin address, which shows what it counts.
+  if (options.stall_threshold > std::chrono::milliseconds(0)) start_watchdog();
   if (!options.admin_listen.empty()) {
     if (auto ok = start_admin(); !ok) return ok;
   }
@@ -263,7 +265,6 @@ result<void> server::state::start() {
       }
     });
   }
-  if (options.stall_threshold > std::chrono::milliseconds(0)) start_watchdog();
   if (admin) runtime::log::info("server", "admin on " + admin->address());
   group->start();
   not_ready.clear("starting");
