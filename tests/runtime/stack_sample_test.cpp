@@ -2,7 +2,9 @@
 #include <bulkhead/runtime/signals.hpp>
 #include <bulkhead/runtime/stack_sample.hpp>
 
-#include <future>
+#include <condition_variable>
+#include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 
@@ -13,10 +15,29 @@ namespace {
 
 using namespace testing;
 
+// Not a promise: its waits are bare system calls, inside which ThreadSanitizer delivers no signal.
+class door {
+ public:
+  void open() {
+    const std::lock_guard hold(mutex_);
+    open_ = true;
+    changed_.notify_all();
+  }
+  void pass() {
+    std::unique_lock hold(mutex_);
+    changed_.wait(hold, [this] { return open_; });
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool open_ = false;
+};
+
 // A thread as a shard's: all signals blocked, and stuck until it is released.
 struct stuck_thread {
   heartbeat heart;
-  std::promise<void> inside, release;
+  door inside, release;
   std::thread thread;
 
   explicit stuck_thread(bool sampled) {
@@ -25,13 +46,13 @@ struct stuck_thread {
       std::optional<may_be_sampled> here;
       if (sampled) here.emplace(heart);
       const heartbeat::busy_with it(heart, {42, "GET", "/stuck"});
-      inside.set_value();
-      release.get_future().wait();
+      inside.open();
+      release.pass();
     });
-    inside.get_future().wait();
+    inside.pass();
   }
   ~stuck_thread() {
-    release.set_value();
+    release.open();
     thread.join();
   }
 };
@@ -57,16 +78,16 @@ TEST_CASE("a path that is longer than there is room for is cut") {
   REQUIRE(prepare_stack_samples());
   const std::string path = '/' + std::string(1000, 'x');
   heartbeat heart;
-  std::promise<void> inside, release;
+  door inside, release;
   std::thread t([&] {
     const may_be_sampled here(heart);
     const heartbeat::busy_with it(heart, {1, "GET", path});
-    inside.set_value();
-    release.get_future().wait();
+    inside.open();
+    release.pass();
   });
-  inside.get_future().wait();
+  inside.pass();
   const stack_trace found = look_at(heart, patience);
-  release.set_value();
+  release.open();
   t.join();
   CHECK(found.what.size() == 256);
   CHECK(found.what.starts_with("GET /xxx"));
@@ -84,17 +105,17 @@ TEST_CASE("a thread that did not agree, or has ended, is not asked") {
 TEST_CASE("a thread that does not answer costs its asker no more than its patience") {
   REQUIRE(prepare_stack_samples());
   heartbeat heart;
-  std::promise<void> inside, release;
+  door inside, release;
   std::thread t([&] {
     const may_be_sampled here(heart);
     const all_signals_blocked deaf;
-    inside.set_value();
-    release.get_future().wait();
+    inside.open();
+    release.pass();
   });
-  inside.get_future().wait();
+  inside.pass();
   CHECK(look_at(heart, milliseconds(10)).frames.empty());
   CHECK(look_at(heart, milliseconds(10)).frames.empty());  // it still owes the first answer
-  release.set_value();
+  release.open();
   t.join();
 }
 
