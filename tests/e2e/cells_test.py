@@ -112,7 +112,7 @@ class Kinds(unittest.TestCase):
             self.assertEqual([(f["kind"], f["signal"]) for f in faults],
                              [("SIGSEGV", signal.SIGSEGV), ("stack overflow", signal.SIGSEGV),
                               ("exit", 0)])
-            self.assertRegex(faults[0]["detail"], r"#3 .*bulkhead")
+            self.assertRegex(faults[0]["detail"], r"#\d+ bulkhead::supervision::run_worker\(")
             self.assertEqual(faults[2]["what"], "ended with status 0")
 
 
