@@ -55,6 +55,7 @@ class reader {
   }
   [[nodiscard]] bool finished() const noexcept { return !failed_ && rest_.empty(); }
   [[nodiscard]] bool failed() const noexcept { return failed_; }
+  [[nodiscard]] std::string_view rest() const noexcept { return rest_; }
 
  private:
   void fail() noexcept {
@@ -168,9 +169,8 @@ bool message_codec::decode_head(std::string_view bytes, request& into, std::uint
     sizes.push_back(from.take<std::uint32_t>());
     all += sizes.back();
   }
-  if (from.failed() || all > bytes.size()) return false;
-  const std::size_t text_at = bytes.size() - static_cast<std::size_t>(all);
-  into.text_ = bytes.substr(text_at);
+  if (from.failed() || all != from.rest().size()) return false;
+  into.text_ = from.rest();
 
   std::size_t at = 0;
   std::size_t next = 0;
