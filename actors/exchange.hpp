@@ -115,8 +115,12 @@ class exchange final : private runtime::runnable {
   [[nodiscard]] void* child() const noexcept { return child_; }
   // The handler that run_task() was given to keep; null without.
   [[nodiscard]] const void* kept() const noexcept { return keep_.get(); }
-  // Precondition: the task is done. Rethrows what the handler threw.
-  [[nodiscard]] http::response take_task_result() { return task_.take(); }
+  // Precondition: the task is done. Rethrows what the handler, or its body's producer, threw.
+  [[nodiscard]] http::response take_task_result() {
+    http::response r = task_.take();
+    r.collect();
+    return r;
+  }
 
  private:
   friend class exchange_ref;

@@ -18,6 +18,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 
 namespace bulkhead::supervision {
 
@@ -27,6 +28,11 @@ struct cell_job {
   runtime::steady_time since{};  // it came
   unsigned deaths = 0;           // of workers that had it in their ring without having begun it
   bool replayed = false;         // its worker died with it, and it was given to another
+
+  // Unless its client has left.
+  void answer(http::response r, actors::verdict v) const noexcept {
+    if (x->owner() != nullptr) x->answer(std::move(r), v);
+  }
 };
 
 // Why the server ends a worker, or why it ended.
@@ -35,6 +41,7 @@ enum class cell_end : std::uint8_t {
   deadline,  // it overran; the request was answered
   resident,  // it took too much memory; the request was answered
   memory,    // an allocation failed in it; the request was answered
+  start,     // it was not ready in time
   nonsense,  // it wrote what no worker writes
   recycled,  // it has served enough
   stopped,   // the server stops

@@ -4,6 +4,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <limits>
+
 namespace bulkhead::supervision {
 
 // Not FUTEX_PRIVATE: the word lies in memory that two processes share.
@@ -11,11 +13,15 @@ void futex_wait(std::atomic<std::uint32_t>& word, std::uint32_t while_it_is) noe
   ::syscall(SYS_futex, &word, FUTEX_WAIT, while_it_is, nullptr, nullptr, 0);
 }
 
+void futex_wake_all(std::atomic<std::uint32_t>& word) noexcept {
+  ::syscall(SYS_futex, &word, FUTEX_WAKE, std::numeric_limits<int>::max(), nullptr, nullptr, 0);
+}
+
 void wake_worker(cell_bell& bell) noexcept {
   full_fence();
   if (bell.worker_sleeps.load(std::memory_order_relaxed) == 0) return;
   if (bell.worker_sleeps.exchange(0, std::memory_order_relaxed) == 0) return;
-  ::syscall(SYS_futex, &bell.worker_sleeps, FUTEX_WAKE, 1, nullptr, nullptr, 0);
+  futex_wake_all(bell.worker_sleeps);
 }
 
 void wake_server(cell_bell& bell, std::uint32_t what, int eventfd) noexcept {

@@ -45,7 +45,9 @@ void sleep_until(cell_bell& bell, Ready&& ready) noexcept;
 
 // -- details --------------------------------------------------------------------------------------
 
+// In memory that processes share.
 void futex_wait(std::atomic<std::uint32_t>& word, std::uint32_t while_it_is) noexcept;
+void futex_wake_all(std::atomic<std::uint32_t>& word) noexcept;
 
 template <class Ready>
 void sleep_until(cell_bell& bell, Ready&& ready) noexcept {

@@ -1,5 +1,5 @@
 // The requests of a pool: who gets them, what comes back, whom a death is blamed on. The life of
-// its workers is in cell_pool_workers.cpp.
+// its workers is in cell_pool_workers.cpp, what depends on time in cell_pool_time.cpp.
 #include <bulkhead/supervision/cell_crash.hpp>
 #include <bulkhead/supervision/cell_pool.hpp>
 #include <bulkhead/supervision/unavailable.hpp>
@@ -16,18 +16,12 @@ namespace {
 // serves many. A handler that takes longer than this has each of its requests wait for a free one.
 constexpr double quick_microseconds = 50.0;
 constexpr std::size_t window_of_quick = cell_layout::most_requests;
-// What lies behind a request that turns out to be slow is taken back after this long.
-constexpr auto patience = std::chrono::milliseconds(2);
 // A request that was in the ring of so many workers when they died is not tried again.
 constexpr unsigned most_deaths = 3;
 
 bool idempotent(http::method m) noexcept {
   return m == http::method::get || m == http::method::head || m == http::method::options ||
          m == http::method::put || m == http::method::delete_;
-}
-
-void answer(const cell_job& job, http::response r, actors::verdict v) noexcept {
-  if (job.x->owner() != nullptr) job.x->answer(std::move(r), v);
 }
 
 }  // namespace
@@ -103,7 +97,7 @@ void cell_pool::requeue(std::deque<cell_job> jobs) noexcept {
     if (jobs.back().deaths < most_deaths) {
       waiting_.push_front(std::move(jobs.back()));
     } else {
-      answer(jobs.back(), http::response::problem(502), actors::verdict::trapped);
+      jobs.back().answer(http::response::problem(502), actors::verdict::trapped);
     }
     jobs.pop_back();
   }
@@ -114,20 +108,8 @@ void cell_pool::turn_away_waiting() noexcept {
   const auto wait = supervisor_.backing_off().value_or(std::chrono::seconds(1));
   for (cell_job& job : std::exchange(waiting_, {})) {
     supervisor_.give_back(job.x->request.id());
-    answer(job, unavailable(wait), actors::verdict::completed);
+    job.answer(unavailable(wait), actors::verdict::completed);
   }
-}
-
-// Those that waited as long as they may be served: no handler did anything wrong.
-void cell_pool::turn_away_late(runtime::steady_time& next) noexcept {
-  if (options_.deadline.count() == 0) return;
-  while (!waiting_.empty() && waiting_.front().since + options_.deadline <= loop_->now()) {
-    const cell_job job = std::move(waiting_.front());
-    waiting_.pop_front();
-    supervisor_.give_back(job.x->request.id());
-    answer(job, unavailable(std::chrono::seconds(1)), actors::verdict::aborted);
-  }
-  if (!waiting_.empty()) next = std::min(next, waiting_.front().since + options_.deadline);
 }
 
 // -- answers --------------------------------------------------------------------------------------
@@ -188,12 +170,12 @@ void cell_pool::answered(cell& c, cell::answer a) {
       --unreplaced_;
       return supervisor_.restarted_in(loop_->now() - find(c.token())->ordered);
     case cell::answer::kind::response_began:
-      return answer(c.front(), std::move(a.response), actors::verdict::completed);
+      return c.front().answer(std::move(a.response), actors::verdict::completed);
     case cell::answer::kind::response:
     case cell::answer::kind::response_ended:
       supervisor_.succeeded(c.front().x->request.id());
       if (a.what == cell::answer::kind::response) {
-        answer(c.front(), std::move(a.response), actors::verdict::completed);
+        c.front().answer(std::move(a.response), actors::verdict::completed);
       }
       static_cast<void>(c.take_front(loop_->now()));
       mean_microseconds_ = mean_microseconds_ * 0.9 + a.microseconds * 0.1;
@@ -209,13 +191,23 @@ void cell_pool::answered(cell& c, cell::answer a) {
 
 // -- faults ---------------------------------------------------------------------------------------
 
-bool cell_pool::may_replay(const cell_job& job) const noexcept {
-  return options_.replay && !job.replayed && idempotent(job.x->request.method()) &&
-         job.x->owner() != nullptr;
+// What a death costs its request: an answer, or nothing where another worker may try again.
+void cell_pool::pay(cell_job job, std::uint16_t status) {
+  if (status == 502 && options_.replay && !job.replayed && supervisor_.may_start() &&
+      job.x->owner() != nullptr && idempotent(job.x->request.method())) {
+    job.replayed = true;
+    waiting_.push_front(std::move(job));
+    return;
+  }
+  // What a deadline ended is counted so (docs/reference.md, counters).
+  if (status == 503) {
+    job.answer(unavailable(std::chrono::seconds(1)), actors::verdict::aborted);
+  } else {
+    job.answer(http::response::problem(status), actors::verdict::trapped);
+  }
 }
 
-// True if the worker is to be replaced now.
-bool cell_pool::fault(const cell_job* job, const exception_text& what, const crash_report* crash) {
+void cell_pool::fault(const cell_job* job, const exception_text& what, const crash_report* crash) {
   route_supervisor::place where{.shard = shard_};
   if (job != nullptr) {
     const http::request& r = job->x->request;
@@ -226,13 +218,11 @@ bool cell_pool::fault(const cell_job* job, const exception_text& what, const cra
     where.signal = crash->signal;
     where.detail = crash->backtrace;
   }
-  const bool restart = supervisor_.fault(what, where);
-  if (restart) {
+  if (supervisor_.fault(what, where)) {
     ++unreplaced_;
   } else {
     turn_away_waiting();
   }
-  return restart;
 }
 
 // The oldest request of a worker met a fault: counted, answered, and what it cost is replaced. A
@@ -242,51 +232,9 @@ void cell_pool::blame(cell& c, std::uint16_t status, const exception_text& what,
   const bool began = c.began();
   c.fail_stream();
   cell_job job = c.take_front(loop_->now());
-  const bool restart = fault(&job, what, crash);
-  if (began) return replenish();
-  if (restart && status == 502 && may_replay(job)) {
-    job.replayed = true;
-    waiting_.push_front(std::move(job));
-    return replenish();
-  }
-  http::response r =
-      status == 503 ? unavailable(std::chrono::seconds(1)) : http::response::problem(status);
-  // What a deadline ended is counted so (docs/reference.md, counters).
-  answer(job, std::move(r), status == 503 ? actors::verdict::aborted : actors::verdict::trapped);
+  fault(&job, what, crash);
+  if (!began) pay(std::move(job), status);
   replenish();
-}
-
-// -- time -----------------------------------------------------------------------------------------
-
-void cell_pool::arm(runtime::steady_time when) noexcept {
-  if (timer_.armed() && armed_for_ <= when) return;
-  armed_for_ = when;
-  loop_->timers().arm(timer_, when);
-}
-
-void cell_pool::condemn(cell& c, cell_end why, int signal) noexcept {
-  c.condemn(why);
-  c.kill(signal);
-}
-
-void cell_pool::overrun(member& m) {
-  cell& c = *m.worker;
-  // The worker answers one before it claims the next: once the others are taken back, either this
-  // one is what it works on, or its answer is there.
-  requeue(c.take_back_waiting());
-  read_answers(c);
-  if (c.now() != cell::state::ready || !c.busy()) return;
-  if (c.held_up()) {
-    c.progressed(loop_->now());
-  }
-  if (loop_->now() < c.front_since() + options_.deadline) {
-    return arm(c.front_since() + options_.deadline);
-  }
-  condemn(c, cell_end::deadline, SIGTERM);
-  m.kill_at = loop_->now() + options_.grace;
-  arm(*m.kill_at);
-  blame(c, 503,
-        {"deadline", "no answer within " + std::to_string(options_.deadline.count()) + " ms"});
 }
 
 }  // namespace bulkhead::supervision

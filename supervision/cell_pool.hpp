@@ -11,6 +11,7 @@
 #include <bulkhead/supervision/route_supervisor.hpp>
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <deque>
 #include <memory>
@@ -32,6 +33,9 @@ struct crash_report;
 
 class cell_pool final : public runtime::turn_hook {
  public:
+  // Of a worker whose end the zygote did not report.
+  static constexpr int unknown_status = -1;
+
   // Starts the workers and waits until all are ready; the error is the first one's that is not.
   [[nodiscard]] static result<std::unique_ptr<cell_pool>> start(const cell_zygote& zygote,
                                                                 std::uint32_t route,
@@ -65,6 +69,13 @@ class cell_pool final : public runtime::turn_hook {
   cell_pool(const cell_zygote& zygote, runtime::unique_fd channel, runtime::unique_fd bell,
             route_supervisor& supervisor, cell_figures& figures, unsigned shard);
 
+  // What lies behind a request that turns out to be slow is taken back after this long.
+  static constexpr std::chrono::milliseconds patience{2};
+  // A factory may connect to a database; a worker that is not ready by then never is.
+  static constexpr std::chrono::milliseconds start_limit{10'000};
+  // How long after its pidfd a death may go without the zygote's word on how it came.
+  static constexpr std::chrono::milliseconds report_limit{50};
+
   // -- life of workers
   [[nodiscard]] result<void> order_worker();
   void replenish() noexcept;
@@ -76,7 +87,6 @@ class cell_pool final : public runtime::turn_hook {
   [[nodiscard]] member* find(std::uint32_t token) noexcept;
   void watch_death(member& m);
   void pidfd_ready(std::uint32_t token) noexcept;
-  [[nodiscard]] std::string why_not_started(const cell& c, int status) const;
 
   // -- requests
   void feed() noexcept;
@@ -88,9 +98,8 @@ class cell_pool final : public runtime::turn_hook {
   void show(std::int64_t workers, std::int64_t busy, std::int64_t waiting) noexcept;
   void read_answers(cell& c);
   void answered(cell& c, cell::answer a);
-  [[nodiscard]] bool fault(const cell_job* job, const exception_text& what,
-                           const crash_report* crash = nullptr);
-  [[nodiscard]] bool may_replay(const cell_job& job) const noexcept;
+  void fault(const cell_job* job, const exception_text& what, const crash_report* crash = nullptr);
+  void pay(cell_job job, std::uint16_t status);
   void blame(cell& c, std::uint16_t status, const exception_text& what,
              const crash_report* crash = nullptr);
 
@@ -98,7 +107,9 @@ class cell_pool final : public runtime::turn_hook {
   void arm(runtime::steady_time when) noexcept;
   void scan() noexcept;
   void look_after(member& m, runtime::steady_time now, runtime::steady_time& next);
-  void overrun(member& m);
+  [[nodiscard]] bool still_at_it(cell& c);
+  void overrun(cell& c);
+  void kill_later(cell& c) noexcept;
   void condemn(cell& c, cell_end why, int signal) noexcept;
   void recycle(cell& c) noexcept;
   [[nodiscard]] bool quick() const noexcept;

@@ -13,7 +13,6 @@
 #include <cerrno>
 #include <chrono>
 #include <csignal>
-#include <cstdio>
 #include <cstring>
 #include <utility>
 
@@ -23,38 +22,40 @@ namespace {
 
 using runtime::unique_fd;
 
-// A factory may connect to a database; a worker that is not ready by then never is.
-constexpr auto start_limit = std::chrono::seconds(10);
 // Between asking idle workers to end, when the server stops, and killing them.
 constexpr auto quit_limit = std::chrono::seconds(1);
-// How long after its pidfd a death may go without the zygote's word on how it came.
-constexpr auto report_limit = std::chrono::milliseconds(50);
-constexpr auto resident_check = std::chrono::milliseconds(20);
-constexpr auto steal_after = std::chrono::milliseconds(2);
 
-std::uint64_t resident_bytes(pid_t pid) noexcept {
-  std::array<char, 32> path{};
-  std::snprintf(path.data(), path.size(), "/proc/%d/statm", static_cast<int>(pid));
-  unsigned long long total = 0;
-  unsigned long long resident = 0;
-  if (std::FILE* f = std::fopen(path.data(), "re")) {
-    if (std::fscanf(f, "%llu %llu", &total, &resident) != 2) resident = 0;  // NOLINT(cert-err34-c)
-    std::fclose(f);
-  }
-  return resident * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+// What a worker said of a handler that it could not make; empty when it said nothing.
+std::string said(const cell& c) {
+  if (c.shared().start_failed.load(std::memory_order_acquire) != 1) return {};
+  const auto& text = c.shared().start_error;
+  return {text.data(), ::strnlen(text.data(), text.size())};
 }
 
-constexpr int unknown_status = -1;
-
-// What ended a worker by itself, for the ledger.
-exception_text describe_end(int status, const crash_report& crash) {
+// How a worker ended, in the words of the ledger.
+exception_text describe_end(const cell& c, int status, const crash_report& crash) {
+  if (c.end() == cell_end::nonsense) return {"nonsense", "it wrote what no worker writes"};
+  if (c.end() == cell_end::start) return {"start", "the worker was not ready within 10 s"};
+  if (std::string why = said(c); !why.empty()) return {"start", std::move(why)};
   if (crash.signal != 0) return {crash.kind, crash.what};
-  if (status == unknown_status) return {"death", "the worker is gone; the zygote did not say how"};
+  if (status == cell_pool::unknown_status) {
+    return {"death", "the worker is gone; the zygote did not say how"};
+  }
   if (WIFSIGNALED(status)) {
     return {signal_name(WTERMSIG(status)), "killed by " + signal_name(WTERMSIG(status))};
   }
-  const std::string code = std::to_string(WEXITSTATUS(status));
-  return {"exit", "ended with status " + code};
+  return {"exit", "ended with status " + std::to_string(WEXITSTATUS(status))};
+}
+
+// Why the server does not start.
+std::string why_not_started(const cell& c, int status) {
+  if (std::string why = said(c); !why.empty()) return why;
+  return "its worker died at its start: " +
+         describe_end(c, status, read_crash(c.shared().crash)).what;
+}
+
+bool ended_by(int status, int signal) noexcept {
+  return status != cell_pool::unknown_status && WIFSIGNALED(status) && WTERMSIG(status) == signal;
 }
 
 }  // namespace
@@ -152,7 +153,10 @@ result<void> cell_pool::order_worker() {
   segment->close_descriptor();
   member& m = members_.emplace_back();
   m.worker = std::make_unique<cell>(order.token, std::move(*segment));
-  if (loop_ != nullptr) m.ordered = loop_->now();
+  if (loop_ != nullptr) {
+    m.ordered = loop_->now();
+    arm(m.ordered + start_limit);
+  }
   figures_.forked.fetch_add(1, std::memory_order_relaxed);
   return {};
 }
@@ -177,29 +181,7 @@ void cell_pool::replenish() noexcept {
   }
 }
 
-void cell_pool::recycle(cell& c) noexcept {
-  if (c.busy()) {
-    requeue(c.take_back_waiting());
-    if (c.busy()) return;  // after that one
-  }
-  c.ask_to_quit();
-  c.condemn(cell_end::recycled);
-  if (member* m = find(c.token())) m->kill_at = loop_->now() + options_.grace;
-  arm(loop_->now() + options_.grace);
-  replenish();
-}
-
 // -- the first ones, before the loop runs ---------------------------------------------------------
-
-std::string cell_pool::why_not_started(const cell& c, int status) const {
-  const std::string route = "route " + supervisor_.spec().id + ": ";
-  if (c.shared().start_failed.load(std::memory_order_acquire) == 1) {
-    const auto& text = c.shared().start_error;
-    return route + std::string(text.data(), ::strnlen(text.data(), text.size()));
-  }
-  const exception_text end = describe_end(status, read_crash(c.shared().crash));
-  return route + "its worker died at its start: " + end.what;
-}
 
 result<void> cell_pool::await_start() {
   const auto until = std::chrono::steady_clock::now() + start_limit;
@@ -226,7 +208,15 @@ result<void> cell_pool::await_start() {
     [[maybe_unused]] const auto n = ::read(bell_.get(), &rings, sizeof rings);
     zygote_report report;
     unique_fd pidfd;
-    while (receive_message(channel_.get(), &report, sizeof report, &pidfd, 1) == sizeof report) {
+    for (;;) {
+      const ssize_t got = receive_message(channel_.get(), &report, sizeof report, &pidfd, 1);
+      if (got < 0) break;  // nothing yet
+      if (got != sizeof report) {
+        return error(error_category::resource,
+                     "route " + supervisor_.spec().id +
+                         ": the zygote has ended; see why in the kernel's "
+                         "log, and start again");
+      }
       member* m = find(report.token);
       if (m == nullptr) continue;
       if (report.what == zygote_report::kind::spawned) {
@@ -239,7 +229,8 @@ result<void> cell_pool::await_start() {
                                             "brought; use another placement")
                               : errno_text(report.status) + "; raise the limit of processes"));
       } else {
-        return error(error_category::configuration, why_not_started(*m->worker, report.status));
+        return error(error_category::configuration, "route " + supervisor_.spec().id + ": " +
+                                                        why_not_started(*m->worker, report.status));
       }
     }
   }
@@ -334,24 +325,22 @@ void cell_pool::died(std::uint32_t token, int status) noexcept {
   member dead = std::move(*m);
   members_.erase(members_.begin() + (m - members_.data()));
   cell& c = *dead.worker;
-  const crash_report crash = read_crash(c.shared().crash);
-  const bool begun = c.front_begun();
-  const bool by_itself = c.end() == cell_end::none;
-  if (by_itself || c.end() == cell_end::nonsense) {
-    exception_text what = by_itself ? describe_end(status, crash)
-                                    : exception_text{"nonsense", "it wrote what no worker writes"};
-    if (c.now() == cell::state::starting) what.what = why_not_started(c, status);
-    const bool cpu =
-        by_itself && status != unknown_status && WIFSIGNALED(status) && WTERMSIG(status) == SIGXCPU;
+  const bool ours =
+      c.end() != cell_end::none && c.end() != cell_end::nonsense &&
+      c.end() != cell_end::start;  // ended for a reason that is in the ledger, or none
+  if (!ours) {
+    const crash_report crash = read_crash(c.shared().crash);
+    const exception_text what = describe_end(c, status, crash);
     // The oldest is to blame, whatever the worker says of it: what was begun must not be begun
     // again. Only a kill from outside may find it between two requests.
-    const bool killed = by_itself && crash.signal == 0 && status != unknown_status &&
-                        WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
-    if (!c.busy() || (killed && !begun)) {
-      static_cast<void>(fault(nullptr, what, &crash));
+    const bool killed = c.end() == cell_end::none && crash.signal == 0 && ended_by(status, SIGKILL);
+    if (!c.busy() || (killed && !c.front_begun())) {
+      fault(nullptr, what, &crash);
     } else {
-      blame(c, cpu ? 503 : 502, what, &crash);
+      blame(c, ended_by(status, SIGXCPU) ? 503 : 502, what, &crash);
     }
+  } else if (c.front_begun()) {  // in the moment between its answer before that and the kill
+    pay(c.take_front(loop_->now()), 502);
   }
   c.fail_stream();
   std::deque<cell_job> left = c.take_all();
@@ -360,60 +349,6 @@ void cell_pool::died(std::uint32_t token, int status) noexcept {
   if (dead.death) loop_->bury(std::move(dead.death));
   replenish();
   feed();
-}
-
-// -- time -----------------------------------------------------------------------------------------
-
-void cell_pool::scan() noexcept {
-  const auto now = loop_->now();
-  auto next = runtime::steady_time::max();
-  // By token: what happens to one may add and remove others.
-  std::vector<std::uint32_t> tokens;
-  for (const member& m : members_) tokens.push_back(m.worker->token());
-  for (const std::uint32_t token : tokens) {
-    if (member* m = find(token)) look_after(*m, now, next);
-  }
-  turn_away_late(next);
-  if (next != runtime::steady_time::max()) arm(next);
-  feed();
-}
-
-void cell_pool::look_after(member& m, runtime::steady_time now, runtime::steady_time& next) {
-  cell& c = *m.worker;
-  if (m.gone_at) {
-    if (now >= *m.gone_at + report_limit) return died(c.token(), unknown_status);
-    next = std::min(next, *m.gone_at + report_limit);
-    return;
-  }
-  if (m.kill_at) {
-    if (now < *m.kill_at) {
-      next = std::min(next, *m.kill_at);
-    } else {
-      c.kill(SIGKILL);
-      m.kill_at.reset();
-    }
-    return;
-  }
-  if (c.now() != cell::state::ready || !c.busy()) return;
-  if (options_.deadline.count() != 0) {
-    const auto due = c.front_since() + options_.deadline;
-    if (now >= due) return overrun(m);
-    next = std::min(next, due);
-  }
-  if (options_.resident != 0) {
-    if (resident_bytes(c.pid()) > options_.resident) {
-      requeue(c.take_back_waiting());
-      condemn(c, cell_end::resident, SIGKILL);
-      return blame(c, 500,
-                   {"memory limit", "more than " + std::to_string(options_.resident) +
-                                        " bytes of resident memory"});
-    }
-    next = std::min(next, now + resident_check);
-  }
-  if (c.outstanding() > 1) {
-    if (now - c.front_since() >= steal_after) requeue(c.take_back_waiting());
-    next = std::min(next, now + steal_after);
-  }
 }
 
 }  // namespace bulkhead::supervision

@@ -53,6 +53,7 @@ class worker {
       next();
       if (frame_.kind == frame_kind::quit) return;
       if (frame_.kind == frame_kind::request_head) serve_one();
+      if (!handler_) return;  // out of memory: the server has another worker by now
     }
   }
 
@@ -73,18 +74,16 @@ class worker {
     const std::uint64_t number = frame_.request;
     request_.reset();
     std::uint64_t body_size = 0;
-    const bool sound = http::message_codec::decode_head(content_, request_, body_size);
+    if (!http::message_codec::decode_head(content_, request_, body_size)) std::abort();
     std::string& body = http::message_codec::body_of(request_);
-    while (sound && body.size() < body_size) {
+    while (body.size() < body_size) {
       next();
       if (frame_.kind != frame_kind::body || frame_.request != number) std::abort();
       body.append(content_);
     }
     auto& claimed = shared_.claims[number % cell_layout::most_requests];
     std::uint64_t expected = claim_word(number, claim::waiting);
-    if (!sound || !claimed.compare_exchange_strong(expected, claim_word(number, claim::begun))) {
-      return;
-    }
+    if (!claimed.compare_exchange_strong(expected, claim_word(number, claim::begun))) return;
     shared_.crash.request = request_.id();
     begin_cpu_time(what_.spec.cell.cpu);
     const auto begin = std::chrono::steady_clock::now();

@@ -5,6 +5,7 @@
 #include <bulkhead/runtime/shard.hpp>
 #include <bulkhead/runtime/signals.hpp>
 #include <bulkhead/supervision/admin_listener.hpp>
+#include <bulkhead/supervision/bare_handlers.hpp>
 #include <bulkhead/supervision/pulse.hpp>
 #include <bulkhead/supervision/server.hpp>
 #include <bulkhead/supervision/server_metrics.hpp>
@@ -47,38 +48,6 @@ result<std::vector<runtime::endpoint>> parse_all(const std::vector<std::string>&
   return out;
 }
 
-// The worker twin's handlers: one instance a thread, bare.
-class bare_handlers {
- public:
-  explicit bare_handlers(const route_set& routes) : table_(routes.table()) {
-    for (const supervised_route& r : routes.routes()) instances_.push_back(first_instance(r));
-  }
-  void operator()(actors::exchange& x) {
-    const auto m = table_.find(x.request);
-    if (m.what != http::route_table::outcome::found) return answer_without_route(x, m);
-    const std::shared_ptr<handler>& h = instances_[m.value];
-    outcome o = h->handle(x.request);
-    if (auto* r = std::get_if<http::response>(&o)) {
-      r->collect();
-      return x.answer(std::move(*r));
-    }
-    const auto done = [](actors::exchange& e, void*) noexcept {
-      try {
-        e.answer(e.take_task_result());
-      } catch (...) {
-        actors::worker_trap(std::current_exception());
-      }
-    };
-    if (x.run_task(std::move(*std::get_if<http::task<http::response>>(&o)), h, done, nullptr)) {
-      x.answer(x.take_task_result());
-    }
-  }
-
- private:
-  const http::route_table& table_;
-  std::vector<std::shared_ptr<handler>> instances_;
-};
-
 }  // namespace
 
 struct server::state {
@@ -97,7 +66,7 @@ struct server::state {
   std::unique_ptr<runtime::signal_source> signals;
   // In the order in which they may be destroyed, last first: shards, with their workers, before the
   // watchdog that they wake and the handlers that they call, handlers before the actor system that
-  // they run on, and all before the zygote, which its own threads outlive no fork of.
+  // they run on, and the zygote last: it kills the workers that it finds.
   std::unique_ptr<cell_zygote> zygote;
   std::unique_ptr<actors::actor_runtime> actor_runtime;
   std::unique_ptr<route_set> routes;

@@ -79,9 +79,7 @@ void supervised_dispatcher::run_inline(actors::exchange& x, child& c) {
     }
     auto& task = *std::get_if<http::task<http::response>>(&o);
     if (x.run_task(std::move(task), c.instance, &supervised_dispatcher::task_done, this)) {
-      http::response r = x.take_task_result();
-      r.collect();
-      answered(x, c, std::move(r));
+      answered(x, c, x.take_task_result());
     } else {
       x.set_child(&c);
     }
@@ -101,9 +99,7 @@ void supervised_dispatcher::answered(actors::exchange& x, const child& c,
 void supervised_dispatcher::task_done(actors::exchange& x, void* self) noexcept {
   auto* d = static_cast<supervised_dispatcher*>(self);
   try {
-    http::response r = x.take_task_result();
-    r.collect();
-    answered(x, *static_cast<child*>(x.child()), std::move(r));
+    answered(x, *static_cast<child*>(x.child()), x.take_task_result());
   } catch (...) {
     d->trapped(x, *static_cast<child*>(x.child()));
   }

@@ -2,10 +2,9 @@
 #include <bulkhead/runtime/signals.hpp>
 #include <bulkhead/runtime/stack_sample.hpp>
 
-#include <condition_variable>
-#include <mutex>
 #include <optional>
 #include <string>
+#include <tests/runtime/gate.hpp>
 #include <thread>
 
 #include "support.hpp"
@@ -15,29 +14,12 @@ namespace {
 
 using namespace testing;
 
-// Not a promise: its waits are bare system calls, inside which ThreadSanitizer delivers no signal.
-class door {
- public:
-  void open() {
-    const std::lock_guard hold(mutex_);
-    open_ = true;
-    changed_.notify_all();
-  }
-  void pass() {
-    std::unique_lock hold(mutex_);
-    changed_.wait(hold, [this] { return open_; });
-  }
-
- private:
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  bool open_ = false;
-};
+using tests::gate;
 
 // A thread as a shard's: all signals blocked, and stuck until it is released.
 struct stuck_thread {
   heartbeat heart;
-  door inside, release;
+  gate inside, release;
   std::thread thread;
 
   explicit stuck_thread(bool sampled) {
@@ -78,7 +60,7 @@ TEST_CASE("a path that is longer than there is room for is cut") {
   REQUIRE(prepare_stack_samples());
   const std::string path = '/' + std::string(1000, 'x');
   heartbeat heart;
-  door inside, release;
+  gate inside, release;
   std::thread t([&] {
     const may_be_sampled here(heart);
     const heartbeat::busy_with it(heart, {1, "GET", path});
@@ -105,7 +87,7 @@ TEST_CASE("a thread that did not agree, or has ended, is not asked") {
 TEST_CASE("a thread that does not answer costs its asker no more than its patience") {
   REQUIRE(prepare_stack_samples());
   heartbeat heart;
-  door inside, release;
+  gate inside, release;
   std::thread t([&] {
     const may_be_sampled here(heart);
     const all_signals_blocked deaf;

@@ -25,10 +25,6 @@ using namespace testing;
 using http::request;
 using http::response;
 
-response pid_of_worker(const request&) {
-  return response::text(std::to_string(::getpid()));
-}
-
 response crash_or_pid(const request& r) {
   if (r.query() == "segv") ::raise(SIGSEGV);
   if (r.query() == "exit") std::exit(3);
@@ -118,6 +114,10 @@ TEST_CASE("an allocation that fails is a 500, and its worker is replaced") {
   CHECK(b.ask(get("/x?much")) == "500");
   CHECK(b.ask(get("/x")) == "200");
   CHECK(b.body() != before);
+  // Regression: the worker went on with what lay in its ring, without a handler.
+  warm_up(b, get("/x"));
+  CHECK(b.ask(get("/x?much") + get("/x") + get("/x"), 3) == "500 200 200");
+  CHECK(b.faults.total() == 2);
 }
 
 TEST_CASE("a request reaches the worker whole: fields, parameters, query, body, remote address") {
@@ -181,6 +181,40 @@ TEST_CASE("a worker that overruns its deadline costs a 503, and is killed althou
   CHECK(b.counters().aborted == 1);  // by a deadline
 }
 
+// Regression: what a late worker had begun in the time that it had left to end was begun again.
+TEST_CASE("a request that a worker begins between its deadline and its death is not begun again") {
+  const blackboard late, next;
+  child_spec spec = cell_spec();
+  spec.cell.deadline = milliseconds(1'000);
+  cell_bench b(router().post(
+      "/x",
+      [late = late.get(), next = next.get()](const request& r) {
+        if (r.query() == "late") {
+          ::signal(SIGTERM, SIG_IGN);
+          block(late);
+        } else if (r.query() == "next") {
+          ++next->calls;
+          block(next);
+        }
+        return response::text("");
+      },
+      spec));
+  b.env.settings.limits.body = 4UL * 1024 * 1024;
+  warm_up(b, post("/x", ""));
+  // The third's body does not fit the ring, so the worker cannot be asked to give the second back.
+  b.deliver(post("/x?late", "") + post("/x?next", "") +
+            post("/x?large", std::string(900'000, 'x')));
+  REQUIRE(b.until([&] { return late->waiting == 1; }));
+  b.time.advance(milliseconds(1'001));
+  REQUIRE(b.until([&] { return b.faults.total() == 1; }));
+  late.let_go();
+  REQUIRE(b.until([&] { return next->waiting == 1; }));
+  b.time.advance(spec.cell.grace);
+  CHECK(b.wait(3) == "503 502 200");
+  CHECK(next->calls == 1);
+  CHECK(b.faults.total() == 1);
+}
+
 TEST_CASE("a request that waits for a worker longer than the deadline gets 503, and is no fault") {
   const blackboard board;
   child_spec spec = cell_spec();
@@ -204,17 +238,28 @@ TEST_CASE("a request that waits for a worker longer than the deadline gets 503, 
   CHECK(b.counters().aborted == 2);
 }
 
+TEST_CASE("CPU time beyond the limit costs a 503, and the worker") {
+  child_spec spec = cell_spec();
+  spec.cell.cpu = seconds(1);
+  cell_bench b(router().get(
+      "/x",
+      [](const request& r) {
+        const volatile bool on = true;
+        while (on && r.query() == "busy") {
+        }
+        return pid_of_worker(r);
+      },
+      spec));
+  CHECK(b.ask(get("/x") + get("/x?busy") + get("/x"), 3) == "200 503 200");
+  CHECK(b.faults.recent().at(0).kind == "SIGXCPU");
+  CHECK(b.counters().aborted == 1);
+}
+
 TEST_CASE("too much resident memory costs a 500, and the worker") {
   const blackboard board;
   child_spec spec = cell_spec();
   spec.cell.resident = 1;  // any worker has more
-  cell_bench b(router().get(
-      "/x",
-      [at = board.get()](const request&) {
-        block(at);
-        return response::text("");
-      },
-      spec));
+  cell_bench b(router().get("/x", blocking(board), spec));
   b.deliver(get("/x"));
   REQUIRE(b.until([&] { return board->waiting == 1; }));
   b.time.advance(milliseconds(50));
@@ -226,17 +271,11 @@ TEST_CASE("more requests than may wait are answered 503 at once") {
   const blackboard board;
   child_spec spec = cell_spec();
   spec.queue = 2;
-  cell_bench b(router().get(
-      "/x",
-      [at = board.get()](const request&) {
-        block(at);
-        return response::text("");
-      },
-      spec));
+  cell_bench b(router().get("/x", blocking(board), spec));
   b.deliver(get("/x"));
   REQUIRE(b.until([&] { return board->waiting == 1; }));
   b.deliver(get("/x") + get("/x") + get("/x"));
-  board->go = true;
+  board.let_go();
   CHECK(b.wait(4) == "200 200 200 503");
 }
 
@@ -246,24 +285,19 @@ TEST_CASE("requests behind one that turns out slow are given to another worker")
       "/x",
       [at = board.get()](const request& r) {
         if (r.query() == "slow") block(at);
+        if (r.query() == "behind") ++at->calls;
         return response::text("");
       },
       cell_spec(2)));
-  // A quick handler by now, so what comes at once goes into one worker's ring.
-  for (int i = 0; i < 20; ++i) {
-    std::string lot;
-    for (int n = 0; n < 10; ++n) lot += get("/x");
-    REQUIRE(b.ask(lot, 10).size() == 39);
-  }
-  b.deliver(get("/x?slow") + get("/x") + get("/x"));
+  warm_up(b, get("/x"));
+  b.deliver(get("/x?slow") + get("/x?behind") + get("/x?behind"));
   REQUIRE(b.until([&] { return board->waiting == 1; }));
   CHECK(b.until([&] {
     b.time.advance(milliseconds(1));
-    return b.counters().started == b.counters().completed + 3 &&
-           b.env.counters.completed.get() >= 200 && b.set != nullptr;
+    return board->calls == 2;
   }));
-  board->go = true;
-  CHECK(b.wait(13).ends_with("200 200 200"));
+  board.let_go();
+  CHECK(b.wait(3) == "200 200 200");
 }
 
 TEST_CASE("an idempotent request whose worker died is replayed once where the route says so") {
@@ -329,190 +363,13 @@ TEST_CASE("a route beyond its intensity answers 503, and comes back after the ba
 
 TEST_CASE("a client that leaves while its worker works costs nobody anything") {
   const blackboard board;
-  cell_bench b(router().get(
-      "/x",
-      [at = board.get()](const request&) {
-        block(at);
-        return response::text("for nobody");
-      },
-      cell_spec()));
+  cell_bench b(router().get("/x", blocking(board), cell_spec()));
   b.deliver(get("/x"));
   REQUIRE(b.until([&] { return board->waiting == 1; }));
   b.on([&] { b.wire.end(runtime::receive_end::reset); });
-  board->go = true;
+  board.let_go();
   CHECK(b.counters().aborted == 1);
   CHECK(b.faults.total() == 0);
-}
-
-// -- what a worker is, and is not -----------------------------------------------------------------
-
-TEST_CASE("a worker holds no descriptor of the server's: its standard ones and its bell") {
-  const int ours = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  cell_bench b(router().get(
-      "/x",
-      [](const request&) {
-        std::string all;
-        for (const auto& fd : std::filesystem::directory_iterator("/proc/self/fd")) {
-          std::error_code none;
-          const auto target = std::filesystem::read_symlink(fd.path(), none).string();
-          if (std::stoi(fd.path().filename()) > 2 && target.find("/proc/") != 0)
-            all += target + ' ';
-        }
-        return response::text(all);
-      },
-      cell_spec()));
-  CHECK(b.ask(get("/x")) == "200");
-  CHECK(b.body() == "anon_inode:[eventfd] ");
-  ::close(ours);
-}
-
-TEST_CASE("no worker outlives the zygote, and its route then answers 503") {
-  cell_bench b(router().get("/x", pid_of_worker, cell_spec()));
-  CHECK(b.ask(get("/x")) == "200");
-  const int worker = std::stoi(b.body());
-  ::kill(b.zygote->pid(), SIGKILL);
-  CHECK(gone(worker));
-  CHECK(b.until([&] { return b.ask(get("/x")) == "503"; }));
-}
-
-TEST_CASE("a signal to the whole group does not end a worker") {
-  cell_bench b(router().get("/x", pid_of_worker, cell_spec()));
-  CHECK(b.ask(get("/x")) == "200");
-  const std::string pid = b.body();
-  // As a terminal or a service manager does; this process is not the one that it obeys only if the
-  // signal comes through kill() of another: the zygote's parent is. So a child sends it.
-  const pid_t child = ::fork();
-  if (child == 0) {
-    for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT}) ::kill(std::stoi(pid), signal);
-    ::_exit(0);
-  }
-  ::waitpid(child, nullptr, 0);
-  CHECK(b.ask(get("/x")) == "200");
-  CHECK(b.body() == pid);
-}
-
-TEST_CASE("a pool that goes takes its workers along, and leaves no zombie") {
-  std::string pid;
-  {
-    cell_bench b(router().get("/x", pid_of_worker, cell_spec(3)));
-    CHECK(b.ask(get("/x")) == "200");
-    pid = b.body();
-  }
-  CHECK(gone(std::stoi(pid)));
-  CHECK(::waitpid(-1, nullptr, WNOHANG) == -1);
-  CHECK(errno == ECHILD);
-}
-
-// -- starts that fail -----------------------------------------------------------------------------
-
-std::string why_not_started(router routes) {
-  const forked f(std::move(routes));
-  runtime::virtual_clock time;
-  ledger faults;
-  auto set = route_set::make(f.routes, time, faults, nullptr);
-  if (!set) return set.why().message();
-  auto pool = cell_pool::start(*f.zygote, 0, *(*set)->routes()[0].supervisor,
-                               *(*set)->routes()[0].cells, 0);
-  return pool ? "" : pool.why().message();
-}
-
-TEST_CASE("a worker that cannot start is an error that names the route and the reason") {
-  SUBCASE("its factory throws") {
-    const auto never =
-        factory{[]() -> decltype(&pid_of_worker) { throw std::runtime_error("no database"); }};
-    CHECK(why_not_started(router().get("/x", never, cell_spec())) ==
-          "route GET /x: its factory threw std::runtime_error: no database");
-  }
-  SUBCASE("its factory crashes") {
-    const auto never = factory{[]() -> decltype(&pid_of_worker) {
-      ::raise(SIGSEGV);
-      return &pid_of_worker;
-    }};
-    CHECK(why_not_started(router().get("/x", never, cell_spec())) ==
-          "route GET /x: its worker died at its start: SIGSEGV");
-  }
-}
-
-TEST_CASE("options of cells that make no sense are refused with their name") {
-  const auto refused = [](auto change) {
-    child_spec s = cell_spec();
-    change(s);
-    return why_not_started(router().get("/x", pid_of_worker, s));
-  };
-  CHECK(refused([](child_spec& s) { s.cell.workers = 0; }) ==
-        "route GET /x: cell.workers must be from 1 to 1024; given: 0");
-  CHECK(refused([](child_spec& s) { s.cell.spares = 0; }).find("cell.spares must be from 1") !=
-        std::string::npos);
-  CHECK(refused([](child_spec& s) { s.cell.deadline = milliseconds(-1); }) ==
-        "route GET /x: cell.deadline must be 0 (none) or up to 24 hours; given: -1 ms");
-  CHECK(refused([](child_spec& s) { s.queue = 0; }) == "route GET /x: queue must be at least 1");
-}
-
-TEST_CASE("a process with threads makes no zygote, and the error says what to do") {
-  std::atomic<bool> over{false};
-  std::thread other([&] {
-    while (!over) std::this_thread::yield();
-  });
-  const std::vector<route> none;
-  auto made = cell_zygote::start(none);
-  over = true;
-  other.join();
-  REQUIRE_FALSE(made);
-  CHECK(made.why().message().find("call server::prepare() before") != std::string::npos);
-}
-
-// -- limits and filters ---------------------------------------------------------------------------
-
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-TEST_CASE("address space beyond the limit cannot be had, and the request gets a 500") {
-  child_spec spec = cell_spec();
-  spec.cell.address_space = 32UL * 1024 * 1024;
-  cell_bench b(router().get(
-      "/x",
-      [](const request& r) {
-        const std::size_t n = r.query().empty() ? 1UL << 20U : 64UL << 20U;
-        return response::text(std::to_string(std::string(n, 'x').size()));
-      },
-      spec));
-  CHECK(b.ask(get("/x") + get("/x?much") + get("/x"), 3) == "200 500 200");
-}
-
-TEST_CASE("the standard filter forbids sockets and programs, the strict one ends the worker") {
-  const auto tries = [](const request& r) -> response {
-    if (r.query() == "open") static_cast<void>(::open("/etc/hostname", O_RDONLY | O_CLOEXEC));
-    const int fd = r.query() == "socket" ? ::socket(AF_INET, SOCK_STREAM, 0) : 0;
-    return response::text(fd < 0 ? ::strerrorname_np(errno) : "had it");
-  };
-  child_spec spec = cell_spec();
-  if (!can_filter(syscall_filter::standard)) return;  // built without libseccomp: refused at start
-  SUBCASE("standard") {
-    spec.cell.syscalls = syscall_filter::standard;
-    cell_bench b(router().get("/x", tries, spec));
-    CHECK(b.ask(get("/x?socket") + get("/x?open"), 2) == "200 200");
-    CHECK(b.body() == "EPERM had it");
-  }
-  SUBCASE("strict") {
-    spec.cell.syscalls = syscall_filter::strict;
-    cell_bench b(router().get("/x", tries, spec));
-    CHECK(b.ask(get("/x") + get("/x?open") + get("/x"), 3) == "200 502 200");
-    CHECK(b.faults.recent().at(0).kind == "SIGSYS");
-  }
-}
-#endif
-
-TEST_CASE("a worker has no new privileges and writes no core, unless the route says so") {
-  const auto facts = [](const request&) -> response {
-    std::ifstream status("/proc/self/status");
-    std::string line;
-    while (std::getline(status, line) && line.find("NoNewPrivs") != 0) {
-    }
-    rlimit core{};
-    ::getrlimit(RLIMIT_CORE, &core);
-    return response::text(line.substr(line.size() - 1) + std::to_string(core.rlim_cur));
-  };
-  cell_bench b(router().get("/x", facts, cell_spec()));
-  CHECK(b.ask(get("/x")) == "200");
-  CHECK(b.body() == "10");
 }
 
 }  // namespace

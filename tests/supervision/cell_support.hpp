@@ -2,6 +2,7 @@
 // connection in memory, on a loop and a clock that the test turns by hand.
 #pragma once
 
+#include <bulkhead/supervision/cell_bell.hpp>
 #include <bulkhead/supervision/cell_zygote.hpp>
 #include <bulkhead/supervision/route_set.hpp>
 #include <bulkhead/supervision/supervised_dispatcher.hpp>
@@ -28,7 +29,7 @@ class blackboard {
   struct figures {
     std::atomic<int> calls{0};
     std::atomic<int> waiting{0};
-    std::atomic<bool> go{false};
+    std::atomic<std::uint32_t> go{0};  // a futex: processes share it
     std::atomic<int> pid{0};
   };
   blackboard()
@@ -37,6 +38,12 @@ class blackboard {
   blackboard(const blackboard&) = delete;
   blackboard& operator=(const blackboard&) = delete;
   ~blackboard() { ::munmap(at_, sizeof(figures)); }
+
+  // Every handler that waits now or later goes on.
+  void let_go() const noexcept {
+    at_->go = 1;
+    futex_wake_all(at_->go);
+  }
 
   figures* operator->() const noexcept { return at_; }
   figures* get() const noexcept { return at_; }
@@ -48,7 +55,19 @@ class blackboard {
 // Blocks a handler until the test says go.
 inline void block(blackboard::figures* b) {
   ++b->waiting;
-  while (!b->go) ::usleep(200);  // in a worker: the test waits for events, not for this
+  while (b->go == 0) futex_wait(b->go, 0);
+}
+
+inline http::response pid_of_worker(const http::request&) {
+  return http::response::text(std::to_string(::getpid()));
+}
+
+// Blocks at each request.
+inline auto blocking(const blackboard& b) {
+  return [at = b.get()](const http::request&) {
+    block(at);
+    return http::response::text("");
+  };
 }
 
 inline child_spec cell_spec(std::uint32_t workers = 1) {
@@ -111,6 +130,16 @@ inline bool gone(pid_t pid) {
   while (::kill(pid, 0) == 0 && std::chrono::steady_clock::now() < give_up)
     std::this_thread::yield();
   return ::kill(pid, 0) != 0 && errno == ESRCH;
+}
+
+// Until the route counts as quick, so that what comes at once goes into one worker's ring.
+inline void warm_up(cell_bench& b, const std::string& request) {
+  for (int i = 0; i < 20; ++i) {
+    std::string lot;
+    for (int n = 0; n < 10; ++n) lot += request;
+    REQUIRE(answers((static_cast<void>(b.ask(lot, 10)), b.wire.sent())).size() == 10);
+  }
+  static_cast<void>(b.wire.take_sent());
 }
 
 }  // namespace bulkhead::supervision::testing

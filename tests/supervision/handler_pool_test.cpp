@@ -280,6 +280,23 @@ TEST_CASE("a coroutine that suspends under placement actor is reported as a trap
   CHECK(contains(b.faults.recent().at(0).what, "suspended under placement actor"));
 }
 
+TEST_CASE("produced content of a handler actor is whole, and a fault amid it is a 500") {
+  pool_bench b;
+  b.routes.get(
+      "/x",
+      [](const http::request& r) {
+        return http::response::produced(
+            "text/plain", [fails = r.query() == "throw"](const http::body_writer& write) {
+              write("part");
+              if (fails) throw std::runtime_error("amid it");
+            });
+      },
+      pooled(1));
+  b.start();
+  CHECK(b.ask(get("/x") + get("/x?throw"), 2) == "200 500");
+  CHECK(answers(b.wire.sent())[0].body == "part");
+}
+
 TEST_CASE("a coroutine that does not suspend is served under placement actor") {
   pool_bench b;
   b.routes.get(

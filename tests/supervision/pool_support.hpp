@@ -5,38 +5,18 @@
 #include <bulkhead/supervision/supervised_dispatcher.hpp>
 
 #include <atomic>
-#include <condition_variable>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <stdexcept>
 #include <string>
 #include <tests/actors/connection_support.hpp>
+#include <tests/runtime/gate.hpp>
 
 namespace bulkhead::supervision::testing {
 
 using namespace actors::testing;
 
-// Handlers wait here until the test lets them pass.
-class gate {
- public:
-  void open() {
-    const std::lock_guard hold(mutex_);
-    open_ = true;
-    changed_.notify_all();
-  }
-  void pass() {
-    std::unique_lock hold(mutex_);
-    ++waiting;
-    changed_.wait(hold, [this] { return open_; });
-  }
-  std::atomic<int> waiting{0};
-
- private:
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  bool open_ = false;
-};
+using tests::gate;
 
 inline child_spec pooled(std::uint32_t instances, std::uint32_t queue = 100,
                          std::uint32_t restarts = 10) {

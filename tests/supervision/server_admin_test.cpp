@@ -1,56 +1,23 @@
 // The admin address of a running server, on loopback.
-#include <bulkhead/supervision/server.hpp>
-
-#include <doctest/doctest.h>
-
 #include <chrono>
 #include <functional>
 #include <future>
 #include <stdexcept>
 #include <string>
-#include <tests/actors/loopback.hpp>
 #include <tests/supervision/exposition_check.hpp>
 #include <thread>
+
+#include "server_support.hpp"
 
 namespace bulkhead::supervision {
 namespace {
 
-using std::chrono::milliseconds;
-using std::chrono::seconds;
-using tests::ask_once;
-using tests::loopback;
-
-bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
+using namespace testing;
 
 server_options with_admin() {
-  server_options o;
-  o.plain_listen = {"127.0.0.1:0"};
+  server_options o = plain();
   o.admin_listen = "127.0.0.1:0";
-  o.handle_signals = false;
-  o.threads = 1;
-  o.handler_threads = 1;
   return o;
-}
-
-router routes() {
-  child_spec on_scheduler;
-  on_scheduler.placement = placement::actor;
-  return router()
-      .get("/", [](const http::request&) { return http::response::text("hello"); })
-      .get("/trap",
-           [](const http::request&) -> http::response { throw std::runtime_error("secret"); })
-      .get(
-          "/actor", [](const http::request&) { return http::response::text("from an actor"); },
-          on_scheduler);
-}
-
-int run_and(server& s, const std::function<void()>& then) {
-  auto status = std::async(std::launch::async, [&] { return s.run(); });
-  then();
-  REQUIRE(status.wait_for(seconds(30)) == std::future_status::ready);
-  return status.get();
 }
 
 bool soon(const std::function<bool()>& condition) {

@@ -1,48 +1,18 @@
 // The server as a whole, on loopback: start errors as values, stop in every order.
 #include <bulkhead/actors/caf_compat.hpp>
-#include <bulkhead/supervision/server.hpp>
-
-#include <doctest/doctest.h>
 
 #include <chrono>
 #include <future>
 #include <memory>
 #include <stdexcept>
 #include <string>
-#include <tests/actors/loopback.hpp>
+
+#include "server_support.hpp"
 
 namespace bulkhead::supervision {
 namespace {
 
-using std::chrono::milliseconds;
-using std::chrono::seconds;
-using tests::ask_once;
-using tests::loopback;
-
-bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
-
-server_options plain() {
-  server_options o;
-  o.plain_listen = {"127.0.0.1:0"};
-  o.handle_signals = false;
-  o.threads = 1;
-  o.handler_threads = 1;
-  return o;
-}
-
-router routes() {
-  child_spec on_scheduler;
-  on_scheduler.placement = placement::actor;
-  return router()
-      .get("/", [](const http::request&) { return http::response::text("hello"); })
-      .get("/trap",
-           [](const http::request&) -> http::response { throw std::runtime_error("secret"); })
-      .get(
-          "/actor", [](const http::request&) { return http::response::text("from an actor"); },
-          on_scheduler);
-}
+using namespace testing;
 
 // -- start
 // ----------------------------------------------------------------------------------------------
@@ -147,6 +117,7 @@ TEST_CASE("after start() requests are served in either placement, and a trap is 
     const std::string where = s.addresses().front();
     CHECK(contains(ask_once(where, "GET /"), "hello"));
     CHECK(contains(ask_once(where, "GET /actor"), "from an actor"));
+    CHECK(contains(ask_once(where, "GET /made"), "made while sent"));
     if (m == mode::actor) {
       const std::string trapped = ask_once(where, "GET /trap");
       CHECK(contains(trapped, "HTTP/1.1 500 "));
@@ -159,13 +130,6 @@ TEST_CASE("after start() requests are served in either placement, and a trap is 
 
 // -- stop
 // -----------------------------------------------------------------------------------------------
-
-int run_and(server& s, const std::function<void()>& then) {
-  auto status = std::async(std::launch::async, [&] { return s.run(); });
-  then();
-  REQUIRE(status.wait_for(seconds(30)) == std::future_status::ready);
-  return status.get();
-}
 
 TEST_CASE("a stop drains and run() answers 0") {
   server s(plain(), routes());

@@ -2,6 +2,7 @@
 // memory and a virtual clock.
 #pragma once
 
+#include <bulkhead/runtime/sleep.hpp>
 #include <bulkhead/supervision/route_set.hpp>
 #include <bulkhead/supervision/supervised_dispatcher.hpp>
 
@@ -61,6 +62,18 @@ struct counting {
     ++n;
     if (r.query() == "throw") throw std::runtime_error("secret text");
     return http::response::text(std::to_string(n));
+  }
+};
+
+// Sleeps as many seconds as the query says, then throws or answers with its number of requests.
+struct sleeper {
+  std::shared_ptr<int> alive;  // one more holder for each instance
+  int n = 0;
+  http::task<http::response> operator()(const http::request& r) {
+    const bool fails = r.path() == "/x/throw";
+    co_await runtime::sleep_for(seconds(std::stoi(std::string(r.query()))));
+    if (fails) throw std::runtime_error("after suspension");
+    co_return http::response::text(std::to_string(++n));
   }
 };
 
